@@ -1,0 +1,85 @@
+"""What a model's name tells: family, generation, window.
+
+Names are read with a floor, never matched against a list, so that a model released tomorrow is
+treated like the newest one known today.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_CLAUDE = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)")
+_CLAUDE_3 = re.compile(r"claude-(?P<major>\d)(?:[-.](?P<minor>\d))?-(?P<family>[a-z]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model's name, read.
+
+    Attributes:
+        family: `opus`, `sonnet`, ... for Claude models, else the whole name. Prefix caches are kept
+            per model, so a change of `key` opens a new epoch.
+        generation: (major, minor), or (0, 0) when the name tells none.
+        claude: Whether this is one of Anthropic's.
+    """
+
+    family: str
+    generation: tuple[int, int]
+    claude: bool
+
+    @property
+    def key(self) -> str:
+        """The name under which caches, prices and windows are kept: no date, no platform prefix."""
+        if not self.claude:
+            return self.family
+        major, minor = self.generation
+        return f"claude-{self.family}-{major}-{minor}" if minor else f"claude-{self.family}-{major}"
+
+
+def read_model(name: str) -> Model:
+    """Read a model name as it stands in a request, on any platform.
+
+    Args:
+        name: For example `claude-opus-5-5`, `claude-haiku-4-5-20251001`,
+            `us.anthropic.claude-sonnet-4-5-20250929-v1:0` or `claude-3-7-sonnet-latest`.
+
+    Returns:
+        The model; an unknown name is its own family.
+    """
+    match = _CLAUDE.search(name) or _CLAUDE_3.search(name)
+    if match is None:
+        return Model(name, (0, 0), claude=False)
+    return Model(match["family"], (int(match["major"]), int(match["minor"] or 0)), claude=True)
+
+
+_PREFIX_CHECK_FLOOR = {"fable": (5, 1), "mythos": (5, 1), "opus": (5, 5), "sonnet": (5, 5), "haiku": (5, 5)}
+_PREFIX_CHECK_FLOOR_OF_NEW_FAMILIES = (5, 1)
+
+
+def checks_prefixes(model: Model) -> bool:
+    """Tell whether a model refuses thinking that was produced behind another prefix.
+
+    Source: Anthropic, "Preserved thinking" and its "Prefix checks" page. The pages list Fable and
+    Mythos from 5.1 and Opus, Sonnet and Haiku from 5.5; a family named after them is taken to check.
+    """
+    if not model.claude:
+        return False
+    floor = _PREFIX_CHECK_FLOOR.get(model.family, _PREFIX_CHECK_FLOOR_OF_NEW_FAMILIES)
+    return model.generation >= floor
+
+
+_WINDOWS_AS_OF = "2026-11-30"
+_MILLION = 1_000_000
+_MILLION_FLOOR = {"fable": (5, 0), "mythos": (5, 0), "opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5)}
+
+
+def window_of(model: Model) -> int | None:
+    """Return the context window of a model in tokens, or None where it is not known.
+
+    Source: Anthropic's models overview as of `_WINDOWS_AS_OF`; never learnt from an error message,
+    whose numbers mean different things at different providers.
+    """
+    if not model.claude:
+        return None
+    return _MILLION if model.generation >= _MILLION_FLOOR.get(model.family, (5, 0)) else 200_000

@@ -1,0 +1,1 @@
+"""Wire formats: read, splice, count usage. One wire API a file; pure."""

@@ -1,0 +1,1 @@
+"""The state machine of one request: events in, commands out; pure."""

@@ -1,0 +1,113 @@
+"""The vocabulary between the exchange and whoever drives it.
+
+An exchange is a generator: it yields commands, and the driver sends back the event that answers
+each (`Event` below says which). A driver that cannot carry out a command throws the error into the
+generator, which then fails open. The proxy drives exchanges over sockets, a replay over files, a
+test by hand: all get the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cuesta.core.ledger import Entry
+from cuesta.core.usage import Usage
+from cuesta.trace.event import TraceEvent
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A request came in.
+
+    Attributes:
+        at: Seconds since the Unix epoch.
+        method: The HTTP method, upper case.
+        path: The path without its query.
+        headers: Names (lower case) and values, in their order.
+        body: The decompressed body.
+        run: The run that a launcher named, or empty.
+    """
+
+    at: float
+    method: str
+    path: str
+    headers: Headers
+    body: bytes
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Find the first of these keys that the ledger holds. Answered by `Found`."""
+
+    keys: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The ledger's answer: which key it held, with its entry, or None and None."""
+
+    key: bytes | None
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Write an entry before anything leaves; durable when it returns. Answered by `Done`."""
+
+    key: bytes
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send the request upstream and relay the answer. Answered by `Answered`.
+
+    Attributes:
+        body: The bytes to send, or None: the original body as it came, compressed or not.
+        note: What was done and why, for the added response header; ASCII, at most 200 bytes.
+        dialect: Whose usage is to be read from the answer, or empty: none.
+    """
+
+    body: bytes | None
+    note: str
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer has ended.
+
+    Attributes:
+        at: Seconds since the Unix epoch.
+        status: The HTTP status, 0 where none came.
+        usage: What the provider billed, or None.
+        aborted: Whether the client left first.
+    """
+
+    at: float
+    status: int
+    usage: Usage | None
+    aborted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Keep a trace event. Answered by `Done`."""
+
+    event: TraceEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command was carried out."""
+
+
+Command: TypeAlias = LookUp | Commit | Send | Record
+Event: TypeAlias = Found | Answered | Done
+Exchange: TypeAlias = Generator[Command, Event, None]
+"""One request from arrival to record: started with `send(None)`, ends with `StopIteration`."""

@@ -1,0 +1,1 @@
+"""One file an agent program: how to launch it through the proxy."""

@@ -1,0 +1,1 @@
+"""What agent programs mean by their wire text: tables and pure functions, one subject a file."""

@@ -1,0 +1,1 @@
+"""The HTTP shell: it performs the exchange's commands over sockets and decides nothing."""

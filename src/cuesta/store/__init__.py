@@ -1,0 +1,1 @@
+"""Where the ledger and the trace live: in memory, or in SQLite in the state folder."""

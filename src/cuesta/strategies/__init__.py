@@ -1,0 +1,1 @@
+"""When to drop and what to keep: one strategy a file, pure."""

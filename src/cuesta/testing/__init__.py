@@ -1,0 +1,1 @@
+"""Public fakes: the provider simulator, the scripted agent, builders and generators."""

@@ -1,0 +1,1 @@
+"""The versioned record of what happened; a pure schema."""
