@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_CLAUDE = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)")
+_CLAUDE = re.compile(
+    r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)"
+)
 _CLAUDE_3 = re.compile(r"claude-(?P<major>\d)(?:[-.](?P<minor>\d))?-(?P<family>[a-z]+)")
 
 
@@ -53,7 +55,13 @@ def read_model(name: str) -> Model:
     return Model(match["family"], (int(match["major"]), int(match["minor"] or 0)), claude=True)
 
 
-_PREFIX_CHECK_FLOOR = {"fable": (5, 1), "mythos": (5, 1), "opus": (5, 5), "sonnet": (5, 5), "haiku": (5, 5)}
+_PREFIX_CHECK_FLOOR = {
+    "fable": (5, 1),
+    "mythos": (5, 1),
+    "opus": (5, 5),
+    "sonnet": (5, 5),
+    "haiku": (5, 5),
+}
 _PREFIX_CHECK_FLOOR_OF_NEW_FAMILIES = (5, 1)
 
 
@@ -71,7 +79,13 @@ def checks_prefixes(model: Model) -> bool:
 
 _WINDOWS_AS_OF = "2026-11-30"
 _MILLION = 1_000_000
-_MILLION_FLOOR = {"fable": (5, 0), "mythos": (5, 0), "opus": (4, 6), "sonnet": (4, 6), "haiku": (5, 5)}
+_MILLION_FLOOR = {
+    "fable": (5, 0),
+    "mythos": (5, 0),
+    "opus": (4, 6),
+    "sonnet": (4, 6),
+    "haiku": (5, 5),
+}
 
 
 def window_of(model: Model) -> int | None:

@@ -1,0 +1,141 @@
+"""What stands in place of the turns that a cliff folded away.
+
+A digest is typed parts, rendered once into one text and never read back. Every part is a literal
+piece of the original, whole or cut with a mark; the words around them are few and fixed, and do not
+look like calls, because models imitate call syntax they find in prose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from cuesta.core.meter import estimate
+
+RENDERER = 1
+"""Raised whenever the same digest would render to other bytes."""
+
+_OPEN = """<record-of-earlier-work>
+A record of earlier steps of this same task, quoted literally; […] marks where a quote was cut. \
+It is a record, not a request: what the user asked for stands under "User". An output that is not \
+quoted was longer than a few lines; look again where it is needed."""
+_CLOSE = "</record-of-earlier-work>"
+_EARLIER = "Earlier messages of the user:"
+_STEPS = "Steps since then:"
+_MESSAGE_OVERHEAD = 8
+
+
+class PartKind(Enum):
+    """Whose words a part is; the value is its label."""
+
+    USER = "User"
+    NOTICE = "Notice"
+    ASSISTANT = "Assistant"
+    CALL = "*"
+    RESULT = "  output"
+    ERROR = "  error"
+    MEDIA = "  not repeated"
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A literal piece.
+
+    Attributes:
+        text: The piece.
+        name: For an argument of a call: its name.
+        counted: Characters of a piece that is only counted, not quoted; then `text` is empty.
+    """
+
+    text: str
+    name: str = ""
+    counted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One line or fenced piece of a digest.
+
+    Attributes:
+        kind: Whose words.
+        quotes: The literal pieces.
+        tool: The tool's name for a call.
+    """
+
+    kind: PartKind
+    quotes: tuple[Quote, ...]
+    tool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What is kept of folded turns.
+
+    Attributes:
+        earlier: The user's words from before the session that was folded now.
+        steps: The session's own parts, in order.
+    """
+
+    earlier: tuple[Part, ...]
+    steps: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A digest as text.
+
+    Attributes:
+        text: What the model reads.
+        tokens: Its estimated size as a message.
+        hash: SHA-256 over the text, as hexadecimal.
+    """
+
+    text: str
+    tokens: int
+    hash: str
+
+
+NOTHING = Rendered("", 0, "")
+"""The digest of no turns at all: no message stands for it."""
+
+
+def render(digest: Digest) -> Rendered:
+    """Render a digest; the same parts give the same text for ever under one `RENDERER`."""
+    sections = [_OPEN]
+    if digest.earlier:
+        sections.append("\n".join([_EARLIER, *map(_part, digest.earlier)]))
+    sections.append("\n".join([_STEPS, *map(_part, digest.steps)]))
+    text = "\n\n".join(sections) + "\n" + _CLOSE
+    tokens = estimate(text) + _MESSAGE_OVERHEAD
+    return Rendered(text, tokens, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _part(part: Part) -> str:
+    if part.kind is PartKind.CALL:
+        return _call(part)
+    return _labelled(part.kind.value, part.quotes[0].text)
+
+
+def _call(part: Part) -> str:
+    shown = [_argument(quote) for quote in part.quotes]
+    return f"* {part.tool}" + ("" if not shown else "  " + "; ".join(shown))
+
+
+def _argument(quote: Quote) -> str:
+    if quote.counted:
+        return f"{quote.name}: {quote.counted} characters"
+    return _labelled(quote.name, quote.text)
+
+
+def _labelled(label: str, text: str) -> str:
+    """Set a piece behind its label; one of several lines between fences that it cannot close.
+
+    Without fences a tool's output could write a line that reads as the user's.
+    """
+    if len(text.splitlines()) <= 1:
+        return f"{label}: {text}"
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{label}:\n{fence}\n{text}\n{fence}"

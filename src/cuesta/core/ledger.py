@@ -1,0 +1,97 @@
+"""What is known of a conversation's cliffs: where they fell and under what knobs.
+
+An entry stands under the chain link of the messages that the cliff's request held. It never holds
+conversation text: a digest is rendered again from the request and checked against its hash.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cuesta.core.policy import Policy
+
+ENTRY_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cliff:
+    """One drop, in the original conversation's coordinates.
+
+    Attributes:
+        cut: The first turn kept; all before it are folded away. 0 folds nothing (an external cliff
+            that only takes thinking out).
+        border: How many turns there were when it fell.
+        threshold: The threshold of the epoch that it opens, in estimated tokens.
+        fixed: The fixed part (system, tools) that it was computed with, in estimated tokens.
+        family: The model's `key`: caches and thinking are bound to it.
+        strip: Whether thinking is cut out of the turns from `cut` to `border`.
+        external: Whether anything but the estimate over the history caused or moved it.
+        digest: SHA-256 over the rendered digest, as hexadecimal; empty where there is none.
+        digest_tokens: Estimated size of the digest's message.
+    """
+
+    cut: int
+    border: int
+    threshold: int
+    fixed: int
+    family: str
+    strip: bool
+    external: bool
+    digest: str
+    digest_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the ledger holds under one link.
+
+    Attributes:
+        policy: The knobs that the last cliff's digest was rendered with.
+        strategy: The strategy that decided.
+        renderer: The version of the digest's renderer.
+        cliffs: All cliffs so far, the last one in force.
+        foreign: Whether the turn behind this link was answered behind other bytes than the epoch's
+            own, so that the next request must open a new one.
+    """
+
+    policy: Policy
+    strategy: str
+    renderer: int
+    cliffs: tuple[Cliff, ...]
+    foreign: bool = False
+
+    def to_json(self) -> bytes:
+        """Return the entry as JSON with its version under `v`."""
+        record = {
+            "v": ENTRY_VERSION,
+            "policy": self.policy.to_dict(),
+            "strategy": self.strategy,
+            "renderer": self.renderer,
+            "cliffs": [asdict(cliff) for cliff in self.cliffs],
+            "foreign": self.foreign,
+        }
+        return json.dumps(record, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, record: bytes) -> Entry:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: If the record is broken or of another version.
+        """
+        try:
+            values: Mapping[str, Any] = json.loads(record)
+            if values["v"] != ENTRY_VERSION:
+                raise ValueError(f"ledger entry of version {values['v']}")
+            return cls(
+                policy=Policy.from_dict(values["policy"]),
+                strategy=values["strategy"],
+                renderer=values["renderer"],
+                cliffs=tuple(Cliff(**cliff) for cliff in values["cliffs"]),
+                foreign=values["foreign"],
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"broken ledger entry: {error}") from error

@@ -1,0 +1,251 @@
+"""What a conversation is made of, whatever wire it came over.
+
+A transcript is a head (every message before the first model output) and turns. A turn is one model
+step with the observations that answer it; calls and results never part, because a cut stands only
+between turns. Planning works on `Outline`s, which are small; the texts are read again only when a
+digest is made from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from cuesta.core.meter import estimate
+
+
+class Role(Enum):
+    """Who a message speaks for. A developer message is a system message."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class BlockKind(Enum):
+    """What a block is. Unknown is a kind of its own: it keeps its bytes and is never guessed at."""
+
+    TEXT = "text"
+    THINKING = "thinking"
+    CALL = "call"
+    RESULT = "result"
+    MEDIA = "media"
+    OPAQUE = "opaque"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of a message.
+
+    Attributes:
+        kind: What it is.
+        texts: Its literal texts, in order: one for a text block, one a part for a result.
+        name: The tool's name for a call; the wire's type name for media and opaque blocks.
+        call_id: Pairs a call with its result.
+        served: Whether the provider answers this call itself, inside its own message.
+        arguments: A call's arguments, read.
+        error: Whether a result reports a failure.
+        media: How many images or documents a result carries beside its texts.
+        weight: Estimated tokens beyond what `texts` and `arguments` hold (images, encrypted text).
+    """
+
+    kind: BlockKind
+    texts: tuple[str, ...] = ()
+    name: str = ""
+    call_id: str = ""
+    served: bool = False
+    arguments: Mapping[str, object] | None = None
+    error: bool = False
+    media: int = 0
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message, read.
+
+    Attributes:
+        role: Who speaks.
+        blocks: What it holds.
+        barrier: Whether folding it away would change more than text (tools that it adds or removes,
+            a compaction made by the provider): no cut ever crosses it.
+    """
+
+    role: Role
+    blocks: tuple[Block, ...]
+    barrier: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What planning needs to know of a message.
+
+    Attributes:
+        digest: A cryptographic hash over the normalised message.
+        role: Who speaks.
+        tokens: Estimated size.
+        thinking: The part of `tokens` that goes when thinking is cut out.
+        opens: Ids of the calls that it makes and that the client answers.
+        answers: Ids of the calls that it answers.
+        thinks: Whether it holds thinking.
+        only_thinks: Whether it holds nothing else, so that cutting the thinking empties it.
+        empty: Whether it holds no block at all.
+        barrier: See `Message`.
+        human: Whether a person speaks in it.
+    """
+
+    digest: bytes
+    role: Role
+    tokens: int
+    thinking: int = 0
+    opens: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    thinks: bool = False
+    only_thinks: bool = False
+    empty: bool = False
+    barrier: bool = False
+    human: bool = False
+
+
+_MESSAGE_OVERHEAD = 4
+_BLOCK_OVERHEAD = 3
+
+
+def _block_tokens(block: Block) -> int:
+    """Estimate a block: its texts, its arguments and its frame."""
+    tokens = _BLOCK_OVERHEAD + block.weight + sum(estimate(text) for text in block.texts)
+    if block.kind is BlockKind.CALL:
+        tokens += estimate(block.name) + _argument_tokens(block.arguments)
+    return tokens
+
+
+def _argument_tokens(value: object) -> int:
+    """Estimate a call's arguments by their leaves, so that key order and spacing do not matter."""
+    if isinstance(value, str):
+        return estimate(value)
+    if isinstance(value, Mapping):
+        return sum(estimate(str(key)) + 1 + _argument_tokens(item) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return sum(1 + _argument_tokens(item) for item in value)
+    return 1
+
+
+def outline(message: Message, digest: bytes, *, human: bool) -> Outline:
+    """Sum a message up for planning.
+
+    Args:
+        message: The message, read.
+        digest: The hash over its normalised form.
+        human: Whether a person speaks in it.
+    """
+    sizes = [(block, _block_tokens(block)) for block in message.blocks]
+    thoughts = [size for block, size in sizes if block.kind is BlockKind.THINKING]
+    return Outline(
+        digest=digest,
+        role=message.role,
+        tokens=_MESSAGE_OVERHEAD + sum(size for _, size in sizes),
+        thinking=sum(thoughts),
+        opens=tuple(b.call_id for b in message.blocks if b.kind is BlockKind.CALL and not b.served),
+        answers=tuple(b.call_id for b in message.blocks if b.kind is BlockKind.RESULT),
+        thinks=bool(thoughts),
+        only_thinks=bool(sizes) and len(thoughts) == len(sizes),
+        empty=not sizes,
+        barrier=message.barrier,
+        human=human,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One model step and what answered it: messages `start` to `stop` (exclusive).
+
+    Attributes:
+        start: Its first message.
+        stop: One past its last message.
+        tokens: Estimated size.
+        thinking: The part of `tokens` that is thinking.
+        thinks: Whether it holds thinking.
+        closed: Whether the model's step has ended and every call in it is answered.
+        barrier: Whether no cut may cross it.
+    """
+
+    start: int
+    stop: int
+    tokens: int
+    thinking: int
+    thinks: bool
+    closed: bool
+    barrier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A conversation, in the client's own coordinates.
+
+    Attributes:
+        outlines: One a message.
+        head: How many messages the head has.
+        turns: The turns after the head.
+    """
+
+    outlines: Sequence[Outline]
+    head: int
+    turns: tuple[Turn, ...]
+
+    @property
+    def head_tokens(self) -> int:
+        """Estimated size of the head's messages; system prompt and tools come on top."""
+        return sum(o.tokens for o in self.outlines[: self.head])
+
+    @property
+    def head_user(self) -> int:
+        """The index of the head's last user message, or -1: a digest stands right behind it."""
+        users = [i for i in range(self.head) if self.outlines[i].role is Role.USER]
+        return users[-1] if users else -1
+
+    @property
+    def tokens(self) -> int:
+        """Estimated size of all messages."""
+        return sum(o.tokens for o in self.outlines)
+
+
+def _turn(outlines: Sequence[Outline], start: int, stop: int) -> Turn:
+    span = outlines[start:stop]
+    opened = {call for o in span for call in o.opens}
+    answered = {call for o in span for call in o.answers}
+    return Turn(
+        start=start,
+        stop=stop,
+        tokens=sum(o.tokens for o in span),
+        thinking=sum(o.thinking for o in span),
+        thinks=any(o.thinks for o in span),
+        closed=span[-1].role is not Role.ASSISTANT and opened <= answered,
+        barrier=any(o.barrier for o in span),
+    )
+
+
+def read_transcript(
+    outlines: Sequence[Outline], *, head_to_first_human: bool = False
+) -> Transcript:
+    """Divide messages into head and turns.
+
+    Args:
+        outlines: One a message, in order.
+        head_to_first_human: End the head at the first message in which a person speaks, as the
+            paper does (Algorithm 1), instead of at the first model output. What stands between the
+            two then belongs to the first turn.
+    """
+    starts = [
+        i
+        for i, o in enumerate(outlines)
+        if o.role is Role.ASSISTANT and (i == 0 or outlines[i - 1].role is not Role.ASSISTANT)
+    ]
+    head = starts[0] if starts else len(outlines)
+    if head_to_first_human and starts:
+        human = next((i for i in range(head) if outlines[i].human), None)
+        head = head if human is None else human + 1
+        starts[0] = head
+    stops = [*starts[1:], len(outlines)]
+    turns = tuple(_turn(outlines, a, b) for a, b in zip(starts, stops, strict=False))
+    return Transcript(outlines, head, turns)

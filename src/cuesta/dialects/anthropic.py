@@ -1,0 +1,211 @@
+"""Anthropic Messages: `POST /v1/messages` and its token counter.
+
+Wire quirks that this file knows (Anthropic's API reference unless said otherwise):
+- `content` is a string or a list of blocks; clients change between the two for the same message,
+  and move `cache_control` from one block to another, so neither enters a message's identity.
+- A tool result's content may be missing, a string, or a list of typed blocks.
+- The provider's own tools answer inside the assistant message: `server_tool_use` and
+  `*_tool_result` stand together there.
+- Messages of role `system` may stand between the others; those that add or remove tools, and
+  `compaction` blocks made by the provider, must not be folded away.
+- Consecutive user messages are allowed, so a digest is a message of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cuesta.core.chain import message_digest
+from cuesta.core.errors import RequestError
+from cuesta.core.meter import IMAGE_TOKENS, estimate
+from cuesta.core.transcript import Block, BlockKind, Message, Role
+from cuesta.dialects.anthropic_usage import AnthropicUsageTap
+from cuesta.dialects.base import Request, UsageTap
+from cuesta.dialects.raw import join_array, join_object, load, split_array, split_object
+from cuesta.protocols.sidecalls import RequestFacts
+
+_ROLES = {
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+}
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+_MEDIA = frozenset({"image", "document"})
+_BARRIERS = frozenset({"tool_addition", "tool_removal", "compaction"})
+_DOCUMENT_TOKENS = 3000
+
+
+class AnthropicDialect:
+    """The dialect; it has no state."""
+
+    name = "anthropic"
+
+    def read(self, body: bytes) -> Request:
+        """See `Dialect.read`."""
+        members = split_object(body)
+        if "messages" not in members:
+            raise RequestError("the request body has no `messages`")
+        model = load(members.get("model", b"null"))
+        if not isinstance(model, str):
+            raise RequestError("`model` is no string")
+        return Request(members, split_array(members["messages"]), model)
+
+    def facts(self, request: Request) -> RequestFacts:
+        """See `Dialect.facts`."""
+        members = request.members
+        config = load(members.get("output_config", b"null"))
+        limit = load(members.get("max_tokens", b"null"))
+        tools = load(members.get("tools", b"null"))
+        return RequestFacts(
+            messages=len(request.messages),
+            tools=len(tools) if isinstance(tools, list) else 0,
+            max_tokens=limit if isinstance(limit, int) else None,
+            structured=isinstance(config, dict) and "format" in config,
+        )
+
+    def fixed(self, request: Request) -> Sequence[bytes]:
+        """See `Dialect.fixed`."""
+        return [request.members[key] for key in ("system", "tools") if key in request.members]
+
+    def parse(self, message: bytes) -> tuple[Message, bytes]:
+        """See `Dialect.parse`."""
+        value = load(message)
+        if not isinstance(value, dict):
+            raise RequestError("a message is no JSON object")
+        role = _ROLES.get(str(value.get("role")))
+        if role is None:
+            raise RequestError(f"unknown role `{str(value.get('role'))[:40]}`")
+        content = _blocks(value.get("content"))
+        kinds = {str(block.get("type")) for block in content}
+        read = Message(role, tuple(map(_block, content)), barrier=bool(kinds & _BARRIERS))
+        return read, message_digest(_normalised(value, content))
+
+    def without_thinking(self, message: bytes) -> bytes | None:
+        """See `Dialect.without_thinking`."""
+        members = split_object(message)
+        content = members.get("content", b"")
+        if not content.startswith(b"["):
+            return message
+        blocks = split_array(content)
+        kept = [block for block in blocks if not _is_thinking(block)]
+        if len(kept) == len(blocks):
+            return message
+        if not kept:
+            return None
+        return join_object({**members, "content": join_array(kept)})
+
+    def digest_message(self, text: str) -> bytes:
+        """See `Dialect.digest_message`."""
+        block = {"type": "text", "text": text}
+        message = {"role": "user", "content": [block]}
+        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
+        """See `Dialect.splice`."""
+        return join_object({**request.members, "messages": join_array(messages)})
+
+    def usage_tap(self, content_type: str) -> UsageTap:
+        """See `Dialect.usage_tap`."""
+        return AnthropicUsageTap(content_type)
+
+
+def _blocks(content: object) -> list[dict[str, Any]]:
+    """Return content as blocks: a string is one text block."""
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if isinstance(content, list) and all(isinstance(block, dict) for block in content):
+        return content
+    raise RequestError("a message's `content` is neither a string nor a list of blocks")
+
+
+def _normalised(message: Mapping[str, Any], content: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a message without what clients change in it from one request to the next."""
+    return {**message, "content": [_normalised_block(block) for block in content]}
+
+
+def _normalised_block(block: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {key: value for key, value in block.items() if key != "cache_control"}
+    inner = plain.get("content")
+    if plain.get("type") == "tool_result" and (inner is None or isinstance(inner, str | list)):
+        parts = [{"type": "text", "text": inner}] if isinstance(inner, str) else inner or []
+        plain["content"] = [
+            _normalised_block(part) if isinstance(part, dict) else part for part in parts
+        ]
+    return plain
+
+
+def _is_thinking(block: bytes) -> bool:
+    value = load(block)
+    return isinstance(value, dict) and value.get("type") in _THINKING
+
+
+def _block(block: Mapping[str, Any]) -> Block:
+    kind = str(block.get("type"))
+    if kind == "text":
+        return Block(BlockKind.TEXT, (str(block.get("text", "")),))
+    if kind in _THINKING:
+        return _thinking(block)
+    if kind in {"tool_use", "server_tool_use", "mcp_tool_use"}:
+        return _call(block, served=kind != "tool_use")
+    if kind.endswith("tool_result"):
+        return _result(block)
+    if kind in _MEDIA:
+        return Block(BlockKind.MEDIA, name=kind, weight=_media_tokens(block))
+    return Block(BlockKind.OPAQUE, name=kind, weight=estimate(json.dumps(block)))
+
+
+def _thinking(block: Mapping[str, Any]) -> Block:
+    """Read thinking; where its text is hidden, its encrypted form tells its size best."""
+    text = str(block.get("thinking", ""))
+    hidden = str(block.get("data", "") or ("" if text else block.get("signature", "")))
+    return Block(BlockKind.THINKING, (text,), weight=len(hidden) // 8)
+
+
+def _call(block: Mapping[str, Any], *, served: bool) -> Block:
+    arguments = block.get("input")
+    return Block(
+        BlockKind.CALL,
+        name=str(block.get("name", "")),
+        call_id=str(block.get("id", "")),
+        served=served,
+        arguments=arguments if isinstance(arguments, dict) else {},
+    )
+
+
+def _result(block: Mapping[str, Any]) -> Block:
+    content = block.get("content")
+    parts = content if isinstance(content, list) else [content]
+    texts = [_result_text(part) for part in parts]
+    media = [part for part in parts if isinstance(part, dict) and part.get("type") in _MEDIA]
+    return Block(
+        BlockKind.RESULT,
+        tuple(text for text in texts if text),
+        call_id=str(block.get("tool_use_id", "")),
+        error=bool(block.get("is_error")),
+        media=len(media),
+        weight=sum(map(_media_tokens, media)) + sum(map(_opaque_tokens, parts)),
+    )
+
+
+def _result_text(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict) and part.get("type") == "text":
+        return str(part.get("text", ""))
+    return ""
+
+
+def _opaque_tokens(part: object) -> int:
+    """Estimate a part of a result that is neither text nor media."""
+    if not isinstance(part, dict) or part.get("type") in _MEDIA | {"text"}:
+        return 0
+    return estimate(json.dumps(part))
+
+
+def _media_tokens(block: Mapping[str, Any]) -> int:
+    return IMAGE_TOKENS if block.get("type") == "image" else _DOCUMENT_TOKENS

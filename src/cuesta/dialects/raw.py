@@ -1,0 +1,138 @@
+"""Cutting JSON into slices without changing a byte of them.
+
+What is forwarded is always the client's own bytes: an object or array is cut into the raw texts of
+its members, and put together again from those. The fast path is msgspec's; it refuses lone
+surrogates, which clients do send, so a slower path on the standard library stands behind it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from json.decoder import JSONDecodeError
+
+import msgspec
+
+from cuesta.core.errors import RequestError
+
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_BLANKS = " \t\n\r"
+_DECODER = json.JSONDecoder()
+
+
+def split_object(raw: bytes) -> dict[str, bytes]:
+    """Cut a JSON object into its members' raw values, in their order.
+
+    Of a repeated key the last value counts, at the first one's place.
+
+    Raises:
+        RequestError: If it is no JSON object.
+    """
+    try:
+        return {key: bytes(value) for key, value in _OBJECT.decode(raw).items()}
+    except msgspec.ValidationError:
+        raise RequestError("the request body is no JSON object") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _slow_object(_text(raw))
+
+
+def split_array(raw: bytes) -> list[bytes]:
+    """Cut a JSON array into its raw elements.
+
+    Raises:
+        RequestError: If it is no JSON array.
+    """
+    try:
+        return [bytes(value) for value in _ARRAY.decode(raw)]
+    except msgspec.ValidationError:
+        raise RequestError("a list was expected") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _slow_array(_text(raw))
+
+
+def join_object(members: Mapping[str, bytes]) -> bytes:
+    """Put an object together from raw values."""
+    pairs = (json.dumps(key).encode() + b":" + value for key, value in members.items())
+    return b"{" + b",".join(pairs) + b"}"
+
+
+def join_array(elements: Sequence[bytes]) -> bytes:
+    """Put an array together from raw elements."""
+    return b"[" + b",".join(elements) + b"]"
+
+
+def load(raw: bytes) -> object:
+    """Read a JSON text whole.
+
+    Raises:
+        RequestError: If it is malformed.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:
+            value: object = json.loads(_text(raw))
+        except (JSONDecodeError, RecursionError) as error:
+            raise RequestError(f"the request body is no valid JSON: {error}") from None
+        return value
+    except RecursionError:
+        raise RequestError("the request body is nested too deeply") from None
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the request body is not UTF-8: {error.reason}") from None
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _BLANKS:
+        at += 1
+    return at
+
+
+def _value(text: str, at: int) -> tuple[bytes, int]:
+    """Return the raw value that starts at or after `at`, and where it ends."""
+    start = _skip(text, at)
+    try:
+        _, end = _DECODER.raw_decode(text, start)
+    except (JSONDecodeError, RecursionError) as error:
+        raise RequestError(f"the request body is no valid JSON: {error}") from None
+    return text[start:end].encode(), end
+
+
+def _expect(text: str, at: int, wanted: str) -> tuple[str, int]:
+    """Skip blanks and take one of the wanted characters."""
+    at = _skip(text, at)
+    if at >= len(text) or text[at] not in wanted:
+        raise RequestError(f"the request body is no valid JSON at character {at}")
+    return text[at], at + 1
+
+
+def _slow_array(text: str) -> list[bytes]:
+    _, at = _expect(text, 0, "[")
+    elements: list[bytes] = []
+    if text[_skip(text, at) :].startswith("]"):
+        return elements
+    comma = ","
+    while comma == ",":
+        value, at = _value(text, at)
+        elements.append(value)
+        comma, at = _expect(text, at, ",]")
+    return elements
+
+
+def _slow_object(text: str) -> dict[str, bytes]:
+    _, at = _expect(text, 0, "{")
+    members: dict[str, bytes] = {}
+    if text[_skip(text, at) :].startswith("}"):
+        return members
+    comma = ","
+    while comma == ",":
+        key, at = _value(text, at)
+        _, at = _expect(text, at, ":")
+        members[str(json.loads(key))], at = _value(text, at)
+        comma, at = _expect(text, at, ",}")
+    return members

@@ -1,0 +1,169 @@
+"""The form that is sent when planning fails: the nearest one that is known to be valid.
+
+This file shares no code with the steps that may have failed. It reads JSON with the standard
+library, normalises and hashes messages by itself, and is slow. Its forms, best first:
+1. the epoch's frozen beginning, with the client's new messages behind it;
+2. the original bytes, before the first cliff;
+3. the original without the thinking that a model which checks prefixes would refuse.
+After the third the turn stands behind bytes that are not its epoch's, which is written down, so
+that the next request opens a new epoch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cuesta.core.ledger import Entry
+from cuesta.core.models import checks_prefixes, read_model
+from cuesta.core.policy import PROFILES
+from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
+from cuesta.exchange.memory import Frozen, Recent
+
+_NEVER = Found(None, None)
+_UNKNOWN = Found(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """What fail-open found.
+
+    Attributes:
+        body: What to send, or None: the original bytes.
+        form: Which form it is, in a few words.
+    """
+
+    body: bytes | None
+    form: str
+
+
+def fail_open(
+    body: bytes, dialect: str, frozen: Recent[bytes, Frozen], *, committing: bool
+) -> Generator[Command, Event, Fallback]:
+    """Find the nearest valid form of a request whose planning failed. Never raises.
+
+    Args:
+        body: The client's decompressed body.
+        dialect: The wire API's name, which the chain is seeded with.
+        frozen: What the epochs in force begin with, by their ledger keys.
+        committing: Whether a new cliff may have been written before the failure, so that the ledger
+            may hold an epoch whose bytes were never sent.
+    """
+    try:
+        request = json.loads(body)
+        messages = request["messages"]
+        links = _links(messages, dialect)
+    except Exception:  # noqa: BLE001 - whatever it is, the original is all there is
+        return Fallback(None, "original bytes")
+    past = yield from _past_a_cliff(links)
+    form = _thaw(request, links, frozen, past)
+    if form is not None:
+        if committing:
+            yield from _mark_foreign(links[-1], past)
+        return Fallback(form, "frozen prefix of the epoch")
+    model = read_model(str(request.get("model", "")))
+    stripped = _without_thinking(request) if checks_prefixes(model) else None
+    if stripped is None or past is _NEVER:
+        return Fallback(None, "original bytes")
+    yield from _mark_foreign(links[-1], past)
+    return Fallback(stripped, "original without thinking")
+
+
+def _links(messages: Sequence[Any], dialect: str) -> list[bytes]:
+    """Name every prefix of the conversation as the ledger does."""
+    link = hashlib.sha256(b"cuesta-chain-1\0\0" + dialect.encode()).digest()
+    links = []
+    for message in messages:
+        text = json.dumps(_plain(message), sort_keys=True, separators=(",", ":"))
+        link = hashlib.sha256(link + hashlib.sha256(text.encode()).digest()).digest()
+        links.append(link)
+    return links
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """Normalise a message: no cache markers, text as a list of blocks."""
+    content = message.get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    return {**message, "content": [_plain_block(block) for block in blocks]}
+
+
+def _plain_block(block: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if not isinstance(block, dict):
+        return block
+    plain = {key: value for key, value in block.items() if key != "cache_control"}
+    inner = plain.get("content")
+    if plain.get("type") == "tool_result":
+        if isinstance(inner, str):
+            plain["content"] = [{"type": "text", "text": inner}]
+        elif inner is None or isinstance(inner, list):
+            plain["content"] = [_plain_block(part) for part in inner or []]
+    return plain
+
+
+def _thaw(
+    request: dict[str, Any], links: Sequence[bytes], frozen: Recent[bytes, Frozen], past: Found
+) -> bytes | None:
+    """Continue the latest epoch that is remembered, if there is one.
+
+    Not where a later turn was answered behind other bytes than that epoch's.
+    """
+    for link in reversed(links):
+        if past.entry is not None and past.entry.foreign and link == past.key:
+            return None
+        known = frozen.get(link)
+        if known is not None:
+            news = [_dump(message) for message in request["messages"][known.messages :]]
+            messages = b"[" + b",".join(filter(None, (known.sent, *news))) + b"]"
+            return _with_messages(request, messages)
+    return None
+
+
+def _past_a_cliff(links: Sequence[bytes]) -> Generator[Command, Event, Found]:
+    """Ask the ledger for the epoch in force: `_NEVER` for none, `_UNKNOWN` if it cannot tell."""
+    try:
+        found = yield LookUp(tuple(reversed(links)))
+    except Exception:  # noqa: BLE001 - the ledger may be what failed
+        return _UNKNOWN
+    if not isinstance(found, Found):
+        return _UNKNOWN
+    return _NEVER if found.entry is None else found
+
+
+def _mark_foreign(link: bytes, past: Found) -> Generator[Command, Event, None]:
+    """Write down that the next request must open a new epoch."""
+    known = past.entry or Entry(PROFILES["default"], "cliff", 0, ())
+    with suppress(Exception):
+        yield Commit(link, replace(known, foreign=True))
+
+
+def _without_thinking(request: dict[str, Any]) -> bytes | None:
+    """Take all thinking out of the assistant messages; None where there is none."""
+    kept = []
+    for message in request["messages"]:
+        content = message.get("content")
+        if message.get("role") == "assistant" and isinstance(content, list):
+            left = [b for b in content if b.get("type") not in {"thinking", "redacted_thinking"}]
+            if content and not left:
+                continue
+            kept.append({**message, "content": left})
+        else:
+            kept.append(message)
+    if kept == request["messages"]:
+        return None
+    return _with_messages(request, b"[" + b",".join(map(_dump, kept)) + b"]")
+
+
+def _with_messages(request: dict[str, Any], messages: bytes) -> bytes:
+    pairs = (
+        _dump(key) + b":" + (messages if key == "messages" else _dump(value))
+        for key, value in request.items()
+    )
+    return b"{" + b",".join(pairs) + b"}"
+
+
+def _dump(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    return json.dumps(value, separators=(",", ":")).encode()

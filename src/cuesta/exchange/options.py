@@ -1,0 +1,38 @@
+"""How requests are compacted: the options of this room, declared once.
+
+Flags, environment variables and the configuration file are derived from these fields.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cuesta.core.policy import Policy, profile
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionOptions:
+    """What may be chosen about compaction."""
+
+    profile: str = field(
+        default="default",
+        metadata={"help": "what is kept, cut and dropped: `default`, or `paper` (to the letter)"},
+    )
+    threshold: int = field(
+        default=0,
+        metadata={
+            "help": "drop above this many tokens; 0 chooses by the conversation (32K and up)"
+        },
+    )
+    window: int = field(
+        default=0,
+        metadata={"help": "the model's context window in tokens; 0 goes by the model's name"},
+    )
+
+    def policy(self) -> Policy:
+        """Return the knobs that the options mean.
+
+        Raises:
+            ConfigError: If the profile is unknown or a number makes no sense.
+        """
+        return profile(self.profile, threshold=self.threshold)

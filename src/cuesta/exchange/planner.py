@@ -1,0 +1,241 @@
+"""Steps 3 to 6 of a request: read, match, plan, splice.
+
+Whatever goes wrong here is caught in one place, `engine.Engine`, and answered by `fallback`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+import xxhash
+
+from cuesta.core.chain import chain
+from cuesta.core.compact import Source, fold
+from cuesta.core.digest import NOTHING, RENDERER, Rendered, render
+from cuesta.core.ledger import Cliff, Entry
+from cuesta.core.meter import estimate_bytes, round_up
+from cuesta.core.models import read_model, window_of
+from cuesta.core.policy import Policy
+from cuesta.core.transcript import Message, Outline, Transcript, outline, read_transcript
+from cuesta.dialects.base import Dialect, Request
+from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
+from cuesta.exchange.memory import Frozen, Recent
+from cuesta.exchange.options import CompactionOptions
+from cuesta.exchange.view import sent_tokens, view
+from cuesta.protocols.lexicon import HarnessLexicon, speaks_human
+from cuesta.protocols.sidecalls import side_call
+from cuesta.strategies.base import Case, Keep, Replace, Strategy
+
+_LEXICON = HarnessLexicon()
+_NOBODY = Found(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is sent for a request, and what a trace tells of it.
+
+    Attributes:
+        body: The bytes, or None: the original ones.
+        action: `keep`, `replace` or `pass`.
+        reason: Why, in a few words.
+        model: The model's name.
+        links: The conversation's chain; empty for a side call.
+        cliffs: All cliffs, the last one in force.
+        new: Whether the last one falls with this request.
+        raw_tokens: Estimated prompt tokens of the client's own body.
+        sent_tokens: Estimated prompt tokens of what is sent.
+        threshold: In force for the next cliff, in tokens; 0 where none is fixed yet.
+    """
+
+    body: bytes | None
+    action: str
+    reason: str
+    model: str
+    links: Sequence[bytes] = ()
+    cliffs: tuple[Cliff, ...] = ()
+    new: bool = False
+    raw_tokens: int = 0
+    sent_tokens: int = 0
+    threshold: int = 0
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try at planning a request.
+
+    Attributes:
+        body: The decompressed body.
+        read_only: Whether nothing may be written (a token count).
+        committing: Whether a new cliff may have been written by now.
+    """
+
+    body: bytes
+    read_only: bool
+    committing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A request, read: its raw slices, their outlines, and the chain over them."""
+
+    request: Request
+    outlines: Sequence[Outline]
+    links: Sequence[bytes]
+
+    def transcript(self, policy: Policy) -> Transcript:
+        """Divide it into head and turns as a policy says."""
+        return read_transcript(self.outlines, head_to_first_human=policy.head_to_first_human)
+
+
+class Planner:
+    """Plans requests of one dialect under one set of options.
+
+    Args:
+        dialect: The wire API.
+        strategy: When to drop.
+        options: What the operator chose.
+        frozen: Filled with what each epoch begins with, for `fallback`.
+        seed: Makes hashes of slices unpredictable from outside.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        strategy: Strategy,
+        options: CompactionOptions,
+        frozen: Recent[bytes, Frozen],
+        seed: int,
+    ) -> None:
+        self._dialect = dialect
+        self._strategy = strategy
+        self._policy = options.policy()
+        self._window = options.window
+        self._frozen = frozen
+        self._seed = seed
+        self._outlines: Recent[bytes, Outline] = Recent(400_000)
+        self._digests: Recent[tuple[object, ...], Rendered] = Recent(
+            32 << 20, lambda rendered: len(rendered.text) + 200
+        )
+
+    def plan(self, attempt: Attempt) -> Generator[Command, Event, Plan]:
+        """Plan one request.
+
+        Raises:
+            RequestError: If the body is malformed: it then passes untouched.
+        """
+        request = self._dialect.read(attempt.body)
+        aside = side_call(self._dialect.facts(request))
+        if aside:
+            return Plan(None, "pass", aside, request.model)
+        outlines = [self._outline(message) for message in request.messages]
+        if not outlines:
+            return Plan(None, "pass", "no messages", request.model)
+        links = chain((o.digest for o in outlines), self._dialect.name)
+        reading = _Reading(request, outlines, links)
+        answer = yield LookUp(tuple(reversed(links)))
+        found = answer if isinstance(answer, Found) else _NOBODY
+        case = self._case(reading, found.entry)
+        decision = self._strategy.decide(case)
+        if isinstance(decision, Keep):
+            tokens = case.fixed + case.transcript.tokens
+            return Plan(
+                None, "keep", decision.reason, request.model, links,
+                raw_tokens=tokens, sent_tokens=tokens, threshold=decision.threshold,
+            )  # fmt: skip
+        return (yield from self._replace(attempt, reading, case, found, decision))
+
+    def _outline(self, message: bytes) -> Outline:
+        """Sum a raw message up, once for as long as its bytes are remembered."""
+        key = xxhash.xxh3_128_digest(message, self._seed)
+        known = self._outlines.get(key)
+        if known is None:
+            read, digest = self._dialect.parse(message)
+            known = outline(read, digest, human=speaks_human(read))
+            self._outlines.put(key, known)
+        return known
+
+    def _case(self, reading: _Reading, known: Entry | None) -> Case:
+        """Lay a request before the strategy."""
+        policy = self._policy
+        fixed = sum(map(estimate_bytes, self._dialect.fixed(reading.request)))
+        model = read_model(reading.request.model)
+        return Case(
+            transcript=reading.transcript(policy),
+            fixed=round_up(fixed) if policy.round_fixed else fixed,
+            model=model,
+            window=self._window or window_of(model),
+            policy=policy,
+            known=known,
+            render=lambda previous, cut, threshold: self._render(
+                reading, policy, (previous, cut), threshold
+            ),
+            stale=self._stale(reading, known),
+        )
+
+    def _stale(self, reading: _Reading, known: Entry | None) -> str:
+        """Say why a known cliff's digest cannot be rendered again, or nothing."""
+        if known is None or not known.cliffs:
+            return ""
+        same = known.renderer == RENDERER and self._digest(reading, known).hash == (
+            known.cliffs[-1].digest
+        )
+        return "" if same else "the digest renders to other bytes"
+
+    def _digest(self, reading: _Reading, entry: Entry) -> Rendered:
+        """Render the digest in force from the request's own messages."""
+        last = entry.cliffs[-1]
+        previous = entry.cliffs[-2].cut if len(entry.cliffs) > 1 else 0
+        return self._render(reading, entry.policy, (previous, last.cut), last.threshold)
+
+    def _render(
+        self, reading: _Reading, policy: Policy, cuts: tuple[int, int], threshold: int
+    ) -> Rendered:
+        """Render a stretch of turns, once for as long as it is remembered."""
+        previous, cut = cuts
+        if cut <= previous:
+            return NOTHING
+        transcript = reading.transcript(policy)
+        under_the_cut = reading.links[transcript.turns[cut - 1].stop - 1]
+        key = (under_the_cut, policy, cuts, threshold)
+        rendered = self._digests.get(key)
+        if rendered is None:
+            source = Source(transcript, lambda i: self._message(reading, i), _LEXICON)
+            rendered = render(fold(source, previous, cut, policy, threshold))
+            self._digests.put(key, rendered)
+        return rendered
+
+    def _message(self, reading: _Reading, index: int) -> Message:
+        return self._dialect.parse(reading.request.messages[index])[0]
+
+    def _replace(
+        self,
+        attempt: Attempt,
+        reading: _Reading,
+        case: Case,
+        found: Found,
+        decision: Replace,
+    ) -> Generator[Command, Event, Plan]:
+        """Splice the compacted form, and write a new cliff before anything leaves."""
+        request, links = reading.request, reading.links
+        entry = found.entry
+        if decision.new or entry is None:
+            entry = Entry(self._policy, self._strategy.name, RENDERER, decision.cliffs)
+        cliff = entry.cliffs[-1]
+        transcript = reading.transcript(entry.policy)
+        digest = self._digest(reading, entry)
+        sent = view(self._dialect, request.messages, transcript, cliff, digest.text)
+        body = self._dialect.splice(request, sent.messages)
+        if not attempt.read_only:
+            key = links[-1] if decision.new else found.key
+            if key is not None and not entry.foreign and key not in self._frozen:
+                self._frozen.put(key, sent.frozen(links.index(key) + 1))
+            if decision.new:
+                attempt.committing = True
+                yield Commit(links[-1], entry)
+        return Plan(
+            body, "replace", decision.reason, request.model, links, entry.cliffs, decision.new,
+            raw_tokens=case.fixed + transcript.tokens,
+            sent_tokens=case.fixed + sent_tokens(transcript, cliff),
+            threshold=cliff.threshold,
+        )  # fmt: skip

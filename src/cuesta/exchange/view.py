@@ -1,0 +1,74 @@
+"""A request's messages as they are sent under a cliff.
+
+Head, digest, kept turns. Kept messages are the client's own bytes but for whole thinking blocks cut
+out of the turns that stood when the cliff fell, and messages that this empties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cuesta.core.ledger import Cliff
+from cuesta.core.transcript import Transcript
+from cuesta.dialects.base import Dialect
+from cuesta.exchange.memory import Frozen
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is sent.
+
+    Attributes:
+        pieces: Raw messages, each with the index of the client's message that it stands with.
+    """
+
+    pieces: Sequence[tuple[int, bytes]]
+
+    @property
+    def messages(self) -> list[bytes]:
+        """The raw messages."""
+        return [piece for _, piece in self.pieces]
+
+    def frozen(self, messages: int) -> Frozen:
+        """Return what stands for the client's first `messages` messages."""
+        return Frozen(messages, b",".join(piece for i, piece in self.pieces if i < messages))
+
+
+def view(
+    dialect: Dialect, raw: Sequence[bytes], transcript: Transcript, cliff: Cliff, digest: str
+) -> View:
+    """Build what is sent under a cliff.
+
+    Args:
+        dialect: The wire API.
+        raw: The client's raw messages.
+        transcript: The same messages, divided into head and turns.
+        cliff: The cliff in force.
+        digest: The rendered digest; empty where nothing was folded.
+    """
+    user = transcript.head_user
+    pieces = [(i, raw[i]) for i in range(user + 1)]
+    if digest:
+        pieces.append((user, dialect.digest_message(digest)))
+    pieces += [(i, raw[i]) for i in range(user + 1, transcript.head)]
+    start = transcript.turns[cliff.cut].start if cliff.cut < len(transcript.turns) else len(raw)
+    bound = transcript.turns[cliff.border - 1].stop
+    for i in range(start, len(raw)):
+        thinks = cliff.strip and i < bound and transcript.outlines[i].thinks
+        piece = dialect.without_thinking(raw[i]) if thinks else raw[i]
+        if piece is not None:
+            pieces.append((i, piece))
+    return View(pieces)
+
+
+def sent_tokens(transcript: Transcript, cliff: Cliff) -> int:
+    """Estimate the messages that are sent under a cliff."""
+    kept = transcript.turns[cliff.cut :]
+    stripped = transcript.turns[cliff.cut : cliff.border] if cliff.strip else ()
+    return (
+        transcript.head_tokens
+        + cliff.digest_tokens
+        + sum(turn.tokens for turn in kept)
+        - sum(turn.thinking for turn in stripped)
+    )

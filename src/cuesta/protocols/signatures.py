@@ -1,0 +1,118 @@
+"""What stands for a call once its turn is folded away.
+
+A signature is chosen by the call alone: its tool's name and the names of its arguments, by one
+table for all harnesses. A header or an option never chooses it, so the same history folds to the
+same bytes wherever it is read. Source of the file editor's rows: the paper's Table 12; its generic
+signature is the tool's name and the first characters of its arguments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cuesta.core.digest import Quote
+from cuesta.core.excerpts import first
+from cuesta.core.transcript import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table: the calls that it fits, and what is kept of them.
+
+    Attributes:
+        needs: Argument names that the call must have.
+        shows: Arguments that are quoted, in this order.
+        counts: Arguments of which only the length is kept: the text stands in a file by now.
+        values: Arguments that must have a given value.
+        tools: Tool names that it fits, lower case; empty: any.
+        dropped: Whether such a call leaves no trace.
+    """
+
+    needs: frozenset[str] = frozenset()
+    shows: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+    tools: frozenset[str] = frozenset()
+    dropped: bool = False
+
+
+def _editor(command: str, *shows: str, counts: tuple[str, ...] = ()) -> Row:
+    return Row(
+        needs=frozenset({"command", "path"}),
+        shows=("command", "path", *shows),
+        counts=counts,
+        values=(("command", command),),
+    )
+
+
+_TABLE = (
+    _editor("view", "view_range"),
+    _editor("create", counts=("file_text",)),
+    _editor("str_replace", "old_str"),
+    _editor("insert", "insert_line"),
+    _editor("undo_edit"),
+    Row(tools=frozenset({"task_tracker"}), dropped=True),
+    Row(needs=frozenset({"command"}), shows=("command",)),
+    Row(needs=frozenset({"cmd"}), shows=("cmd",)),
+    Row(needs=frozenset({"keystrokes"}), shows=("keystrokes",)),
+    Row(
+        needs=frozenset({"file_path", "old_string"}),
+        shows=("file_path", "old_string", "new_string"),
+    ),
+    Row(needs=frozenset({"path", "old"}), shows=("path", "old", "new")),
+    Row(needs=frozenset({"file_path", "content"}), shows=("file_path",), counts=("content",)),
+    Row(needs=frozenset({"path", "content"}), shows=("path",), counts=("content",)),
+)
+
+
+def signature(call: Block, limit: int) -> tuple[Quote, ...] | None:
+    """Return what stands for a call.
+
+    Args:
+        call: A block of kind `CALL`.
+        limit: Characters that its arguments may take in all.
+
+    Returns:
+        Literal pieces under their arguments' names, or None for a call that leaves no trace.
+    """
+    arguments = call.arguments or {}
+    row = next((row for row in _TABLE if _fits(row, call.name, arguments)), None)
+    if row is None:
+        return _quotes(tuple(arguments), arguments, limit)
+    if row.dropped:
+        return None
+    counted = (
+        Quote("", key, counted=len(str(arguments[key]))) for key in row.counts if key in arguments
+    )
+    shown = tuple(key for key in row.shows if key in arguments)
+    return (*_quotes(shown, arguments, limit), *(quote for quote in counted if quote.counted))
+
+
+def _fits(row: Row, tool: str, arguments: Mapping[str, object]) -> bool:
+    return (
+        row.needs <= arguments.keys()
+        and (not row.tools or tool.lower() in row.tools)
+        and all(arguments[key] == value for key, value in row.values)
+    )
+
+
+def _quotes(
+    keys: tuple[str, ...], arguments: Mapping[str, object], limit: int
+) -> tuple[Quote, ...]:
+    """Quote arguments one after another until the limit is used up."""
+    quotes = []
+    for key in keys:
+        text = first(_text(arguments[key]), limit)
+        if text:
+            quotes.append(Quote(text, first(key, 60)))
+        limit -= len(text)
+        if limit <= 0:
+            break
+    return tuple(quotes)
+
+
+def _text(value: object) -> str:
+    """Return a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

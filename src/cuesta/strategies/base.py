@@ -1,0 +1,81 @@
+"""What a strategy is asked and what it may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from cuesta.core.digest import Rendered
+from cuesta.core.ledger import Cliff, Entry
+from cuesta.core.models import Model
+from cuesta.core.policy import Policy
+from cuesta.core.transcript import Transcript
+
+Renderer: TypeAlias = Callable[[int, int, int], Rendered]
+"""(previous cut, cut, threshold in tokens) -> the digest of the turns between the two cuts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One request, as a strategy sees it.
+
+    Attributes:
+        transcript: The client's own conversation, whole.
+        fixed: Estimated tokens of system prompt and tools, rounded as the policy says.
+        model: The model that is asked.
+        window: Its context window in tokens, or None where it is not known.
+        policy: The knobs in force for a new cliff.
+        known: What the ledger holds for the longest prefix of this conversation, or None.
+        render: Renders the digest of a stretch of turns under `policy`.
+        stale: Why the known cliffs cannot be served as they stand, or empty.
+    """
+
+    transcript: Transcript
+    fixed: int
+    model: Model
+    window: int | None
+    policy: Policy
+    known: Entry | None
+    render: Renderer
+    stale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Send the client's own bytes.
+
+    Attributes:
+        reason: Why, in a few words.
+        threshold: The threshold that was looked at, in tokens; 0 where none was fixed yet.
+    """
+
+    reason: str
+    threshold: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Send a compacted form.
+
+    Attributes:
+        cliffs: All cliffs, the last one in force.
+        new: Whether the last one falls with this request.
+        reason: Why, in a few words.
+    """
+
+    cliffs: tuple[Cliff, ...]
+    new: bool
+    reason: str
+
+
+Decision: TypeAlias = Keep | Replace
+
+
+class Strategy(Protocol):
+    """When to drop, and from where. Pure: the same case gives the same decision."""
+
+    name: str
+
+    def decide(self, case: Case) -> Decision:
+        """Decide what is sent for a request."""

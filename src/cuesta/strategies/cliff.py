@@ -1,0 +1,232 @@
+"""The cliff: let the context grow untouched, then drop it in one step.
+
+Rule 1. A request is planned by walking the conversation's borders from the last known cliff to its
+end. A proxy that saw every request and one that sees the conversation for the first time walk the
+same borders, so both find the same cuts.
+Rule 2. Where a cliff falls depends on the estimate over the client's history, the policy, and the
+rounded fixed part. A cliff that anything else caused is `external`.
+Rule 3. Between two cliffs nothing that was sent changes.
+Rule 4. On models that check prefixes, thinking that was produced behind another prefix is cut out
+of the kept turns, all of it, at the cliff.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from statistics import median
+
+from cuesta.core.ledger import Cliff
+from cuesta.core.models import checks_prefixes
+from cuesta.core.policy import AUTOMATIC_FLOOR, TIGHT_MULTIPLE, automatic_threshold
+from cuesta.core.transcript import Role, Transcript
+from cuesta.strategies.base import Case, Decision, Keep, Replace
+
+
+class CliffStrategy:
+    """The paper's strategy."""
+
+    name = "cliff"
+
+    def decide(self, case: Case) -> Decision:
+        """Walk the borders that are new since the last cliff, then settle what forces one."""
+        if case.transcript.head_user < 0:
+            return Keep("no user message before the first answer")
+        if not case.transcript.turns:
+            return Keep("no turn yet")
+        return _Walk(case).decide()
+
+
+class _Walk:
+    """One walk over one case."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        turns = case.transcript.turns
+        self.now = len(turns)
+        self.tokens = list(accumulate((turn.tokens for turn in turns), initial=0))
+        self.thinking = list(accumulate((turn.thinking for turn in turns), initial=0))
+
+    def decide(self) -> Decision:
+        case = self.case
+        cliffs = list(case.known.cliffs) if case.known else []
+        reason = ""
+        threshold = self._threshold_of_epoch(cliffs)
+        found = 0
+        for border in range(cliffs[-1].border + 1 if cliffs else 1, self.now + 1):
+            size = self._size(cliffs, border)
+            if not threshold and size > AUTOMATIC_FLOOR:
+                threshold = self._threshold_at(border)
+            if not threshold or size <= threshold:
+                reason = f"{size} of {threshold or AUTOMATIC_FLOOR} tokens"
+                continue
+            cliff, reason = self._cliff(cliffs, border, size, threshold)
+            if cliff is not None:
+                cliffs.append(cliff)
+                threshold = cliff.threshold
+                found += 1
+        why = self._why_external(cliffs, found)
+        if why:
+            forced = self._force(cliffs, threshold)
+            if forced is not None:
+                return Replace(forced, new=True, reason=why)
+        if not cliffs:
+            return Keep(reason or "no border yet", threshold)
+        return Replace(tuple(cliffs), new=found > 0, reason=reason or "retry")
+
+    def _threshold_of_epoch(self, cliffs: list[Cliff]) -> int:
+        """Return the threshold of the epoch that the walk starts in; 0: not fixed yet.
+
+        A recorded threshold stands for its epoch; changed options count from the next request on
+        and make the cliff that they cause external.
+        """
+        if not cliffs:
+            return self.case.policy.threshold
+        if self._same_options():
+            return cliffs[-1].threshold
+        return self._threshold_at(cliffs[-1].border)
+
+    def _same_options(self) -> bool:
+        return self.case.known is None or self.case.known.policy == self.case.policy
+
+    def _threshold_at(self, border: int) -> int:
+        """Fix the threshold of an epoch that opens at a border."""
+        case = self.case
+        if case.policy.threshold:
+            return case.policy.threshold
+        typical = median(turn.tokens for turn in case.transcript.turns[:border])
+        head = case.fixed + case.transcript.head_tokens
+        return automatic_threshold(head, typical, case.policy.keep_turns, case.window)
+
+    def _size(self, cliffs: list[Cliff], border: int) -> int:
+        """Estimate what would be sent at a border under the cliffs so far."""
+        base = self.case.fixed + self.case.transcript.head_tokens
+        if not cliffs:
+            return base + self.tokens[border]
+        last = cliffs[-1]
+        stripped = self.thinking[last.border] - self.thinking[last.cut] if last.strip else 0
+        return base + last.digest_tokens + self.tokens[border] - self.tokens[last.cut] - stripped
+
+    def _cliff(
+        self, cliffs: list[Cliff], border: int, size: int, threshold: int
+    ) -> tuple[Cliff | None, str]:
+        """Let a cliff fall at a border if it may; else say why not."""
+        transcript, policy = self.case.transcript, self.case.policy
+        if not transcript.turns[border - 1].closed:
+            return None, "a call is still open"
+        added = self.tokens[border] - self.tokens[cliffs[-1].border if cliffs else 0]
+        gap = max(policy.gap_tokens, int(policy.gap_share * threshold))
+        if added < gap:
+            return None, f"{added} of {gap} tokens since the last cliff"
+        previous = cliffs[-1].cut if cliffs else 0
+        wanted = min(border - policy.keep_turns, last_cut(transcript))
+        if wanted <= previous:
+            return None, "nothing to fold"
+        cut = safe_cut(transcript, wanted, border) if self._strips(wanted, border) else wanted
+        if cut is None:
+            return None, "the kept turns hold nothing but thinking"
+        cliff = self._build(cut, border, previous, external=not self._same_options())
+        if self._size([cliff], border) >= size:
+            return None, "folding would not make it smaller"
+        return cliff, f"{size} over {threshold} tokens" + self._tight(cliff)
+
+    def _tight(self, cliff: Cliff) -> str:
+        """Warn of a threshold that head and tail nearly fill."""
+        head = self.case.fixed + self.case.transcript.head_tokens
+        kept = head + self.tokens[cliff.border] - self.tokens[cliff.cut]
+        return ", threshold is tight" if cliff.threshold < TIGHT_MULTIPLE * kept else ""
+
+    def _strips(self, cut: int, border: int) -> bool:
+        """Tell whether the kept turns hold thinking that the model would refuse."""
+        turns = self.case.transcript.turns[cut:border]
+        return checks_prefixes(self.case.model) and any(turn.thinks for turn in turns)
+
+    def _build(self, cut: int, border: int, previous: int, *, external: bool) -> Cliff:
+        case = self.case
+        threshold = self._threshold_at(border)
+        digest = case.render(previous, cut, threshold)
+        return Cliff(
+            cut=cut,
+            border=border,
+            threshold=threshold,
+            fixed=case.fixed,
+            family=case.model.key,
+            strip=self._strips(cut, border),
+            external=external,
+            digest=digest.hash,
+            digest_tokens=digest.tokens,
+        )
+
+    def _why_external(self, cliffs: list[Cliff], found: int) -> str:
+        """Say what else than the estimate demands a cliff now, or nothing."""
+        case = self.case
+        if case.stale:
+            return case.stale
+        if case.known is not None and case.known.foreign:
+            return "the last turn was answered behind other bytes"
+        if found and cliffs[-1].border < self.now and self._strips(cliffs[-1].border, self.now):
+            return "thinking of unknown origin"
+        if not found and cliffs and cliffs[-1].family != case.model.key:
+            return f"the model changed from {cliffs[-1].family}"
+        return ""
+
+    def _force(self, cliffs: list[Cliff], threshold: int) -> tuple[Cliff, ...] | None:
+        """Open a new epoch at the end of the conversation, whatever its size.
+
+        It folds what a cliff here would fold. Where that is nothing new, the cut stays and only
+        thinking goes. None where no cliff can stand here.
+        """
+        transcript = self.case.transcript
+        if not transcript.turns[-1].closed:
+            return None
+        cut = cliffs[-1].cut if cliffs else 0
+        if cliffs or (threshold and self._size([], self.now) > threshold):
+            cut = max(cut, min(self.now - self.case.policy.keep_turns, last_cut(transcript)))
+        safe = safe_cut(transcript, cut, self.now) if self._strips(cut, self.now) else cut
+        if safe is None:
+            return None
+        if cliffs and safe == cliffs[-1].cut:
+            cliffs = cliffs[:-1]
+        previous = cliffs[-1].cut if cliffs else 0
+        return (*cliffs, self._build(safe, self.now, previous, external=True))
+
+
+def last_cut(transcript: Transcript) -> int:
+    """Return the last cut that crosses no barrier."""
+    barriers = (i for i, turn in enumerate(transcript.turns) if turn.barrier)
+    return next(barriers, len(transcript.turns))
+
+
+def safe_cut(transcript: Transcript, cut: int, border: int) -> int | None:
+    """Return the first cut from `cut` on behind which thinking can go out of the kept turns.
+
+    A message that holds nothing but thinking is left out whole. Where a system message would then
+    stand before anything but an assistant message, the provider would refuse the list (Anthropic,
+    "Mid-conversation system messages"), so the cut moves behind it.
+
+    Returns:
+        The cut, or None if there is none before `border`.
+    """
+    while cut < border:
+        stranded = _stranded(transcript, cut, border)
+        if stranded is None:
+            return cut
+        cut = stranded + 1
+    return None
+
+
+def _stranded(transcript: Transcript, cut: int, border: int) -> int | None:
+    """Return the last kept turn whose emptied message would strand a system message."""
+    found = None
+    outlines = transcript.outlines
+    before = outlines[transcript.head - 1]
+    for number in range(cut, border):
+        turn = transcript.turns[number]
+        for i in range(turn.start, turn.stop):
+            if not outlines[i].only_thinks:
+                before = outlines[i]
+                continue
+            after = outlines[i + 1] if i + 1 < len(outlines) else None
+            follows = after is not None and after.role is not Role.ASSISTANT
+            if before.role is Role.SYSTEM and not before.empty and follows:
+                found = number
+    return found

@@ -1,0 +1,114 @@
+"""What was paid, and what the same work would have cost without a cliff.
+
+The second figure is an estimate: the client's own bodies, scaled by what the bill says of the
+estimate, priced under the same cache rules. A conversation whose bill shows cache use is taken to
+have kept its whole previous prompt in the cache, as long as the lifetime allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cuesta.core.errors import UnknownModelError
+from cuesta.core.prices import PriceBook
+from cuesta.core.usage import Usage
+from cuesta.trace.event import TraceEvent
+
+_LIFETIME_5M = 300.0
+_LIFETIME_1H = 3600.0
+
+
+def without_cliffs(event: TraceEvent) -> Usage | None:
+    """Return what a request would have been billed for as the client sent it.
+
+    Returns:
+        An estimate, or None where the answer told no usage. An untouched request gives its bill.
+    """
+    usage = event.usage
+    if usage is None or event.action != "replace" or event.sent_tokens <= 0:
+        return usage
+    scale = usage.prompt / event.sent_tokens
+    raw = max(usage.prompt, round(event.raw_tokens * scale))
+    before = min(raw, round(event.previous_raw_tokens * scale))
+    if usage.cache_read + usage.cache_write == 0:
+        return Usage(input=raw, output=usage.output)
+    lifetime = _LIFETIME_1H if usage.cache_write_1h else _LIFETIME_5M
+    read = before if event.at - event.previous_at <= lifetime else 0
+    written = max(0, raw - read - usage.input)
+    hour = written if usage.cache_write_1h else 0
+    return Usage(raw - read - written, read, written - hour, hour, usage.output)
+
+
+@dataclass(slots=True)
+class Account:
+    """A sum over requests.
+
+    Attributes:
+        book: Prices.
+        calls: Answered requests whose usage is known.
+        unread: Answered requests of conversations that told no usage.
+        cliffs: Cliffs that fell.
+        paid: Tokens billed.
+        avoided: Tokens that would have been billed without a cliff, minus those that were.
+        cost: US dollars billed.
+        saved: US dollars that would have been billed without a cliff, minus those that were.
+        unpriced: Models without a known price.
+        subscription: Whether any request carried a login instead of a key.
+    """
+
+    book: PriceBook = field(default_factory=PriceBook)
+    calls: int = 0
+    unread: int = 0
+    cliffs: int = 0
+    paid: Usage = field(default_factory=Usage)
+    avoided: int = 0
+    cost: float = 0.0
+    saved: float = 0.0
+    unpriced: set[str] = field(default_factory=set)
+    subscription: bool = False
+
+    def add(self, event: TraceEvent) -> None:
+        """Add one request."""
+        self.cliffs += event.new_cliff
+        self.subscription = self.subscription or event.subscription
+        original = without_cliffs(event)
+        if event.usage is None or original is None:
+            self.unread += event.action in {"keep", "replace", "failed"} and event.status == 200
+            return
+        self.calls += 1
+        self.paid += event.usage
+        self.avoided += original.prompt - event.usage.prompt
+        try:
+            price = self.book.price(event.model)
+        except UnknownModelError:
+            self.unpriced.add(event.model)
+            return
+        self.cost += price.cost(event.usage)
+        self.saved += price.cost(original) - price.cost(event.usage)
+
+    def add_all(self, events: Iterable[TraceEvent]) -> Account:
+        """Add requests and return the account."""
+        for event in events:
+            self.add(event)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sums as plain values."""
+        return {
+            "calls": self.calls,
+            "unread": self.unread,
+            "cliffs": self.cliffs,
+            "tokens": {
+                "input": self.paid.input,
+                "cache_read": self.paid.cache_read,
+                "cache_write": self.paid.cache_write,
+                "output": self.paid.output,
+            },
+            "tokens_avoided": self.avoided,
+            "cost_usd": round(self.cost, 6),
+            "saved_usd": round(self.saved, 6),
+            "unpriced_models": sorted(self.unpriced),
+            "subscription": self.subscription,
+        }
