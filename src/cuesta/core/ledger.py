@@ -24,10 +24,11 @@ class Cliff:
         cut: The first turn kept; all before it are folded away. 0 folds nothing (an external cliff
             that only takes thinking out).
         border: How many turns there were when it fell.
+        messages: How many messages there were when it fell.
         threshold: The threshold of the epoch that it opens, in estimated tokens.
         fixed: The fixed part (system, tools) that it was computed with, in estimated tokens.
         family: The model's `key`: caches and thinking are bound to it.
-        strip: Whether thinking is cut out of the turns from `cut` to `border`.
+        strip: Whether thinking is cut out of the kept ones of these messages.
         external: Whether anything but the estimate over the history caused or moved it.
         digest: SHA-256 over the rendered digest, as hexadecimal; empty where there is none.
         digest_tokens: Estimated size of the digest's message.
@@ -35,6 +36,7 @@ class Cliff:
 
     cut: int
     border: int
+    messages: int
     threshold: int
     fixed: int
     family: str
@@ -52,7 +54,7 @@ class Entry:
         policy: The knobs that the last cliff's digest was rendered with.
         strategy: The strategy that decided.
         renderer: The version of the digest's renderer.
-        cliffs: All cliffs so far, the last one in force.
+        cliffs: All cliffs so far, the last one in force; none: the client's own bytes.
         foreign: Whether the turn behind this link was answered behind other bytes than the epoch's
             own, so that the next request must open a new one.
     """

@@ -69,7 +69,7 @@ def checks_prefixes(model: Model) -> bool:
     """Tell whether a model refuses thinking that was produced behind another prefix.
 
     Source: Anthropic, "Preserved thinking" and its "Prefix checks" page. The pages list Fable and
-    Mythos from 5.1 and Opus, Sonnet and Haiku from 5.5; a family named after them is taken to check.
+    Mythos from 5.1 and Opus, Sonnet and Haiku from 5.5; a newer family is taken to check.
     """
     if not model.claude:
         return False
@@ -77,7 +77,6 @@ def checks_prefixes(model: Model) -> bool:
     return model.generation >= floor
 
 
-_WINDOWS_AS_OF = "2026-11-30"
 _MILLION = 1_000_000
 _MILLION_FLOOR = {
     "fable": (5, 0),
@@ -91,7 +90,7 @@ _MILLION_FLOOR = {
 def window_of(model: Model) -> int | None:
     """Return the context window of a model in tokens, or None where it is not known.
 
-    Source: Anthropic's models overview as of `_WINDOWS_AS_OF`; never learnt from an error message,
+    Source: Anthropic's models overview as of 2026-11-30; never learnt from an error message,
     whose numbers mean different things at different providers.
     """
     if not model.claude:

@@ -5,8 +5,8 @@ library, normalises and hashes messages by itself, and is slow. Its forms, best 
 1. the epoch's frozen beginning, with the client's new messages behind it;
 2. the original bytes, before the first cliff;
 3. the original without the thinking that a model which checks prefixes would refuse.
-After the third the turn stands behind bytes that are not its epoch's, which is written down, so
-that the next request opens a new epoch.
+Which of them answered a request is written down: the same request gets the same epoch again, and
+bytes that were not the epoch's make the next request open a new one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from cuesta.exchange.memory import Frozen, Recent
 
 _NEVER = Found(None, None)
 _UNKNOWN = Found(None, None)
+_FOREIGN = Frozen(0, b"")
+"""Stands for a turn that was answered behind other bytes than its epoch's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +64,15 @@ def fail_open(
     past = yield from _past_a_cliff(links)
     form = _thaw(request, links, frozen, past)
     if form is not None:
-        if committing:
-            yield from _mark_foreign(links[-1], past)
+        yield from _note(links[-1], past, frozen, foreign=committing)
         return Fallback(form, "frozen prefix of the epoch")
-    model = read_model(str(request.get("model", "")))
-    stripped = _without_thinking(request) if checks_prefixes(model) else None
-    if stripped is None or past is _NEVER:
+    checks = checks_prefixes(read_model(str(request.get("model", ""))))
+    if past is _NEVER or not checks:
+        yield from _note(links[-1], past, frozen, foreign=committing and checks)
         return Fallback(None, "original bytes")
-    yield from _mark_foreign(links[-1], past)
-    return Fallback(stripped, "original without thinking")
+    stripped = _without_thinking(request)
+    yield from _note(links[-1], past, frozen, foreign=True)
+    return Fallback(stripped, "original without thinking" if stripped else "original bytes")
 
 
 def _links(messages: Sequence[Any], dialect: str) -> list[bytes]:
@@ -115,6 +117,8 @@ def _thaw(
         if past.entry is not None and past.entry.foreign and link == past.key:
             return None
         known = frozen.get(link)
+        if known is _FOREIGN:
+            return None
         if known is not None:
             news = [_dump(message) for message in request["messages"][known.messages :]]
             messages = b"[" + b",".join(filter(None, (known.sent, *news))) + b"]"
@@ -133,11 +137,24 @@ def _past_a_cliff(links: Sequence[bytes]) -> Generator[Command, Event, Found]:
     return _NEVER if found.entry is None else found
 
 
-def _mark_foreign(link: bytes, past: Found) -> Generator[Command, Event, None]:
-    """Write down that the next request must open a new epoch."""
+def _note(
+    link: bytes, past: Found, frozen: Recent[bytes, Frozen], *, foreign: bool
+) -> Generator[Command, Event, None]:
+    """Write down which epoch a request was answered in, so that it is never answered otherwise.
+
+    Args:
+        link: The request's whole conversation.
+        past: The epoch in force.
+        frozen: Where the beginnings of epochs are remembered.
+        foreign: Whether the bytes were not the epoch's, so that the next request must open one.
+    """
+    if foreign:
+        frozen.put(link, _FOREIGN)
+    elif past is _UNKNOWN:
+        return
     known = past.entry or Entry(PROFILES["default"], "cliff", 0, ())
     with suppress(Exception):
-        yield Commit(link, replace(known, foreign=True))
+        yield Commit(link, replace(known, foreign=foreign))
 
 
 def _without_thinking(request: dict[str, Any]) -> bytes | None:

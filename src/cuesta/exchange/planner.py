@@ -135,7 +135,7 @@ class Planner:
         reading = _Reading(request, outlines, links)
         answer = yield LookUp(tuple(reversed(links)))
         found = answer if isinstance(answer, Found) else _NOBODY
-        case = self._case(reading, found.entry)
+        case = self._case(reading, found)
         decision = self._strategy.decide(case)
         if isinstance(decision, Keep):
             tokens = case.fixed + case.transcript.tokens
@@ -155,7 +155,7 @@ class Planner:
             self._outlines.put(key, known)
         return known
 
-    def _case(self, reading: _Reading, known: Entry | None) -> Case:
+    def _case(self, reading: _Reading, found: Found) -> Case:
         """Lay a request before the strategy."""
         policy = self._policy
         fixed = sum(map(estimate_bytes, self._dialect.fixed(reading.request)))
@@ -166,11 +166,12 @@ class Planner:
             model=model,
             window=self._window or window_of(model),
             policy=policy,
-            known=known,
+            known=found.entry,
+            answered=found.key == reading.links[-1],
             render=lambda previous, cut, threshold: self._render(
                 reading, policy, (previous, cut), threshold
             ),
-            stale=self._stale(reading, known),
+            stale=self._stale(reading, found.entry),
         )
 
     def _stale(self, reading: _Reading, known: Entry | None) -> str:
@@ -220,19 +221,22 @@ class Planner:
         request, links = reading.request, reading.links
         entry = found.entry
         if decision.new or entry is None:
-            entry = Entry(self._policy, self._strategy.name, RENDERER, decision.cliffs)
+            foreign = case.answered and case.known is not None and case.known.foreign
+            entry = Entry(
+                self._policy, self._strategy.name, RENDERER, decision.cliffs, foreign=foreign
+            )
         cliff = entry.cliffs[-1]
         transcript = reading.transcript(entry.policy)
         digest = self._digest(reading, entry)
         sent = view(self._dialect, request.messages, transcript, cliff, digest.text)
         body = self._dialect.splice(request, sent.messages)
-        if not attempt.read_only:
-            key = links[-1] if decision.new else found.key
-            if key is not None and not entry.foreign and key not in self._frozen:
-                self._frozen.put(key, sent.frozen(links.index(key) + 1))
-            if decision.new:
-                attempt.committing = True
-                yield Commit(links[-1], entry)
+        if decision.new and not attempt.read_only:
+            attempt.committing = True
+            yield Commit(links[-1], entry)
+            if not entry.foreign:
+                self._frozen.put(links[-1], sent.frozen(len(links)))
+        elif found.key is not None and not entry.foreign and found.key not in self._frozen:
+            self._frozen.put(found.key, sent.frozen(links.index(found.key) + 1))
         return Plan(
             body, "replace", decision.reason, request.model, links, entry.cliffs, decision.new,
             raw_tokens=case.fixed + transcript.tokens,

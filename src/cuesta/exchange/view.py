@@ -53,9 +53,8 @@ def view(
         pieces.append((user, dialect.digest_message(digest)))
     pieces += [(i, raw[i]) for i in range(user + 1, transcript.head)]
     start = transcript.turns[cliff.cut].start if cliff.cut < len(transcript.turns) else len(raw)
-    bound = transcript.turns[cliff.border - 1].stop
     for i in range(start, len(raw)):
-        thinks = cliff.strip and i < bound and transcript.outlines[i].thinks
+        thinks = cliff.strip and i < cliff.messages and transcript.outlines[i].thinks
         piece = dialect.without_thinking(raw[i]) if thinks else raw[i]
         if piece is not None:
             pieces.append((i, piece))

@@ -27,6 +27,7 @@ class Case:
         window: Its context window in tokens, or None where it is not known.
         policy: The knobs in force for a new cliff.
         known: What the ledger holds for the longest prefix of this conversation, or None.
+        answered: Whether that prefix is the whole conversation: the same request came before.
         render: Renders the digest of a stretch of turns under `policy`.
         stale: Why the known cliffs cannot be served as they stand, or empty.
     """
@@ -37,6 +38,7 @@ class Case:
     window: int | None
     policy: Policy
     known: Entry | None
+    answered: bool
     render: Renderer
     stale: str = ""
 

@@ -5,7 +5,8 @@ end. A proxy that saw every request and one that sees the conversation for the f
 same borders, so both find the same cuts.
 Rule 2. Where a cliff falls depends on the estimate over the client's history, the policy, and the
 rounded fixed part. A cliff that anything else caused is `external`.
-Rule 3. Between two cliffs nothing that was sent changes.
+Rule 3. Between two cliffs nothing that was sent changes, and a request that was answered once is
+sent again as it was.
 Rule 4. On models that check prefixes, thinking that was produced behind another prefix is cut out
 of the kept turns, all of it, at the cliff.
 """
@@ -49,6 +50,8 @@ class _Walk:
     def decide(self) -> Decision:
         case = self.case
         cliffs = list(case.known.cliffs) if case.known else []
+        if case.answered and not self._why_external(cliffs, 0):
+            return Replace(tuple(cliffs), new=False, reason="retry") if cliffs else Keep("retry")
         reason = ""
         threshold = self._threshold_of_epoch(cliffs)
         found = 0
@@ -71,7 +74,7 @@ class _Walk:
                 return Replace(forced, new=True, reason=why)
         if not cliffs:
             return Keep(reason or "no border yet", threshold)
-        return Replace(tuple(cliffs), new=found > 0, reason=reason or "retry")
+        return Replace(tuple(cliffs), new=found > 0, reason=reason or "no new turn")
 
     def _threshold_of_epoch(self, cliffs: list[Cliff]) -> int:
         """Return the threshold of the epoch that the walk starts in; 0: not fixed yet.
@@ -147,6 +150,7 @@ class _Walk:
         return Cliff(
             cut=cut,
             border=border,
+            messages=case.transcript.turns[border - 1].stop,
             threshold=threshold,
             fixed=case.fixed,
             family=case.model.key,
@@ -173,11 +177,10 @@ class _Walk:
         """Open a new epoch at the end of the conversation, whatever its size.
 
         It folds what a cliff here would fold. Where that is nothing new, the cut stays and only
-        thinking goes. None where no cliff can stand here.
+        thinking goes. None where no cliff can stand here. An open turn at the end is no obstacle:
+        it stays whole but for its thinking.
         """
         transcript = self.case.transcript
-        if not transcript.turns[-1].closed:
-            return None
         cut = cliffs[-1].cut if cliffs else 0
         if cliffs or (threshold and self._size([], self.now) > threshold):
             cut = max(cut, min(self.now - self.case.policy.keep_turns, last_cut(transcript)))

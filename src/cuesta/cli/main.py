@@ -1,0 +1,117 @@
+"""The command `cuesta`: finds the verb, loads only what it needs, turns errors into words."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from cuesta.core.errors import ConfigError, CuestaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_VERBS = {
+    "run": "start an agent with a proxy of its own",
+    "serve": "run the proxy by itself, for any number of agents",
+    "status": "what went through, and what it cost",
+    "explain": "why each of the last requests was kept or compacted",
+    "demo": "watch a long job with and without Cuesta; needs no key",
+}
+
+_HELP = """\
+usage: cuesta VERB [options]
+
+Cuesta stands between a coding agent and its model. A conversation grows
+untouched, so that the provider's cache stays warm; then it drops in one cliff:
+old tool output goes, what was said and done stays, word for word.
+
+Start here:
+  cuesta demo                 watch it work on a made-up job
+  cuesta run -- claude        start Claude Code through Cuesta
+  cuesta status               see what that was worth
+
+Verbs:
+{verbs}
+
+`cuesta VERB --help` tells more. `cuesta --version` shows the version.
+"""
+
+_DEMO_HELP = """\
+Let a scripted agent do a long job twice, directly and through the proxy, against
+a simulated provider on this machine. Nothing leaves it and no key is needed.
+
+  cuesta demo
+  cuesta demo --profile paper --json
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status.
+
+    Args:
+        argv: The arguments behind `cuesta`; by default the process's own.
+
+    Returns:
+        0, or 1 for a failure, 2 for a mistake in options, 130 for an interrupt; `run` returns its
+        command's own.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(words)
+    except ConfigError as error:
+        return _complain(error, 2)
+    except (CuestaError, OSError) as error:
+        return _complain(error, 1)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _dispatch(words: list[str]) -> int:
+    verb = words[0] if words else "--help"
+    if verb in ("-h", "--help", "help"):
+        print(
+            _HELP.format(verbs="\n".join(f"  {v:<9} {text}" for v, text in _VERBS.items())), end=""
+        )
+        return 0
+    if verb in ("-V", "--version"):
+        from importlib.metadata import version  # noqa: PLC0415 - only asked for here
+
+        print(f"cuesta {version('cuesta')}")
+        return 0
+    if verb not in _VERBS:
+        near = difflib.get_close_matches(verb, _VERBS, n=1)
+        hint = f"did you mean `cuesta {near[0]}`?" if near else "see `cuesta --help`."
+        raise ConfigError(f"there is no verb `{verb}`; {hint}")
+    if verb == "demo":
+        return _demo(words[1:])
+    module = importlib.import_module(f"cuesta.cli.{verb}")
+    return cast("Callable[[list[str]], int]", module.main)(words[1:])
+
+
+def _demo(words: list[str]) -> int:
+    from cuesta.cli.demo import demo  # noqa: PLC0415 - slow to load, seldom needed
+    from cuesta.cli.options import Parser  # noqa: PLC0415 - likewise
+
+    parser = Parser("cuesta demo", _DEMO_HELP)
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo-out"), metavar="DIR", help="folder for the report"
+    )
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--threshold", type=int, metavar="N", help="drop above this many tokens")
+    parser.add_argument(
+        "--profile", choices=("default", "paper"), default="default", help="how to compact"
+    )
+    arguments = parser.parse_args(words)
+    return demo(arguments.out, arguments.json, arguments.threshold, arguments.profile)
+
+
+def _complain(error: Exception, status: int) -> int:
+    print(f"cuesta: error: {error}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

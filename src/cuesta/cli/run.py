@@ -1,0 +1,161 @@
+"""`cuesta run`: start an agent with a proxy of its own, and say at the end what that was worth."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import secrets
+import sys
+from argparse import REMAINDER, SUPPRESS
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cuesta.cli.launcher import Proxy, leave, listen, run_beside
+from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather, to_environment
+from cuesta.cli.serve import refuse_another_cuesta
+from cuesta.core.errors import ConfigError
+from cuesta.exchange.options import CompactionOptions
+from cuesta.harnesses import Launch, find_harness
+from cuesta.proxy.options import ProxyOptions
+from cuesta.store.paths import state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TEXT = """\
+Start an agent with a proxy of its own on a free port. The agent runs as it
+always does: its screen, its keys, its exit status. At its end one line tells
+what was saved.
+
+  cuesta run -- claude
+  cuesta run --threshold 60000 -- claude -p "fix the failing test"
+  cuesta run --upstream https://gateway.example.com -- my-agent
+
+An address in ANTHROPIC_BASE_URL, or in Claude Code's own settings, becomes the
+upstream. Behind any proxy Claude Code counts with a window of 200K tokens: pick
+a model like `opus[1m]` to have the million back. Remote Control stays off.
+"""
+
+_NOTHING_CAME = (
+    "cuesta: no request came through the proxy. Does the agent take its address from\n"
+    "ANTHROPIC_BASE_URL? A setting of its own may go before it."
+)
+_NOT_EXECUTABLE = 126
+_NOT_FOUND = 127
+
+
+def main(argv: list[str]) -> int:
+    """Run a command beside its proxy and return the command's exit status.
+
+    Raises:
+        ConfigError: If options, settings or addresses make no sense; nothing was started then.
+    """
+    if not hasattr(os, "posix_spawn"):
+        raise ConfigError("`cuesta run` needs Linux or macOS; here, use `cuesta serve`")
+    parser = Parser("cuesta run", _TEXT)
+    parser.usage = "cuesta run [options] -- COMMAND [ARGUMENT ...]"
+    add_flags(parser, *DECLARATIONS, without=("host", "port", "allow_host"))
+    parser.add_argument("command", nargs=REMAINDER, help=SUPPRESS)
+    arguments = parser.parse_args(argv)
+    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    if not command:
+        parser.error("which command? For example: cuesta run -- claude")
+    given = gather(arguments, os.environ, *DECLARATIONS)
+    compaction = given.build(CompactionOptions)
+    compaction.policy()
+    options = given.build(ProxyOptions)
+
+    listener, address = listen()
+    launch = Launch(
+        tuple(command), os.environ, Path.cwd(), address, given.values.get("upstream", "")
+    )
+    launch = find_harness(command).prepare(launch)
+    options = dataclasses.replace(options, upstream=launch.upstream or options.upstream)
+    refuse_another_cuesta(options.upstream)
+    for warning in launch.warnings:
+        print(f"cuesta: warning: {warning}.", file=sys.stderr)
+
+    run = secrets.token_hex(4)
+    log = _log_file(options, run)
+    serve = (sys.executable, "-P", "-m", "cuesta.cli.main", "serve", "--run-id", run)
+    proxy = Proxy(listener, serve, _environment(options, compaction), log)
+    return _beside(proxy, launch, log)
+
+
+def _beside(proxy: Proxy, launch: Launch, log: Path) -> int:
+    """Run the command, tell what it was worth, and return its status."""
+    status = None
+    try:
+        ended = run_beside(proxy, launch.argv, launch.env)
+        if not proxy.broken:
+            from cuesta.cli.status import fetch  # noqa: PLC0415 - the command has ended by now
+
+            status = fetch(launch.base_url, "/-/cuesta/status", timeout=5)
+    except OSError as error:
+        absent = isinstance(error, FileNotFoundError)
+        problem = "command not found" if absent else f"cannot be started: {error.strerror}"
+        print(f"cuesta: error: {error.filename}: {problem}", file=sys.stderr)
+        return _NOT_FOUND if absent else _NOT_EXECUTABLE
+    finally:
+        proxy.stop()
+        with contextlib.suppress(OSError):
+            if log.is_file() and not log.stat().st_size:
+                log.unlink()
+    if status is None:
+        where = f"; see {log}" if log.is_file() else ""
+        print(f"cuesta: the proxy gave no account of the run{where}", file=sys.stderr)
+    else:
+        print(saving_line(status), file=sys.stderr)
+        if status["degraded"]:
+            print(f"cuesta: warning: {status['degraded']}", file=sys.stderr)
+    return leave(ended)
+
+
+def saving_line(status: Mapping[str, Any]) -> str:
+    """Say in a line what a run was worth.
+
+    Args:
+        status: What the proxy's `/-/cuesta/status` tells.
+
+    Returns:
+        Dollars where the saving is known in dollars, tokens otherwise: for models without a known
+        price and for logins, which are not billed by the token.
+    """
+    from cuesta.cli.bill import short_tokens  # noqa: PLC0415 - the command has ended by now
+
+    models = status["models"].values()
+    calls = sum(model["requests"] for model in models)
+    if not calls:
+        return _NOTHING_CAME
+    counted = f"cuesta: {_count(calls, 'call')}, {_count(status['cliffs'], 'cliff')}"
+    raw = sum(model["raw_tokens"] for model in models)
+    sent = sum(model["sent_tokens"] for model in models)
+    if status["cliffs"]:
+        counted += (
+            f", {short_tokens(raw - sent)} of {short_tokens(raw)} prompt tokens saved (estimate)"
+        )
+    failed = status["requests"].get("failed", 0)
+    return f"{counted}; {failed} failed open, see `cuesta explain`" if failed else counted
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _environment(options: ProxyOptions, compaction: CompactionOptions) -> Mapping[str, str]:
+    """Fix every option, so that a proxy that has to be started again is the same one."""
+    others = {name: v for name, v in os.environ.items() if not name.startswith("CUESTA_")}
+    return {**others, "CUESTA_CONFIG": os.devnull, **to_environment(options, compaction)}
+
+
+def _log_file(options: ProxyOptions, run: str) -> Path:
+    """Return where the proxy's own complaints go; without a folder for it, nowhere."""
+    if options.ephemeral:
+        return Path(os.devnull)
+    folder = state_folder(options.state_dir).absolute() / "logs"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return Path(os.devnull)
+    return folder / f"run-{run}.log"

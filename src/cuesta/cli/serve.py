@@ -1,0 +1,122 @@
+"""`cuesta serve`: the proxy by itself, in the foreground, for any number of agents."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import secrets
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather
+from cuesta.core.errors import ConfigError
+from cuesta.exchange.options import CompactionOptions
+from cuesta.proxy.options import ProxyOptions
+
+if TYPE_CHECKING:
+    from cuesta.exchange.engine import Engine
+    from cuesta.exchange.events import Arrived, Exchange
+    from cuesta.proxy.app import Proxy
+    from cuesta.store.base import Store
+
+_TEXT = """\
+Run the proxy in the foreground until Ctrl-C. Agents find it by their API
+address; any number may share it.
+
+  cuesta serve
+  cuesta serve --port 8080 --threshold 60000
+  cuesta serve --upstream https://gateway.example.com
+"""
+
+_BLOCK = """\
+Cuesta listens on {address}
+  upstream  {upstream}
+  profile   {profile}, threshold {threshold}
+  records   {records}
+
+In the agent's shell:
+  export ANTHROPIC_BASE_URL={address}"""
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def main(argv: list[str]) -> int:
+    """Serve until told to stop and return 0."""
+    parser = Parser("cuesta serve", _TEXT)
+    for flag in ("--fd", "--parent-fd"):  # these three are `cuesta run`'s
+        parser.add_argument(flag, type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--run-id", default="", help=argparse.SUPPRESS)
+    add_flags(parser, *DECLARATIONS)
+    arguments = parser.parse_args(argv)
+    given = gather(arguments, os.environ, *DECLARATIONS)
+    options = given.build(ProxyOptions)
+    compaction = given.build(CompactionOptions)
+    refuse_another_cuesta(options.upstream)
+
+    from cuesta.dialects.registry import DIALECTS  # noqa: PLC0415 - slow, and mistakes come first
+    from cuesta.exchange.engine import Engine  # noqa: PLC0415 - likewise
+    from cuesta.proxy.serve import run  # noqa: PLC0415 - likewise
+
+    def announce(proxy: Proxy, store: Store) -> None:
+        if arguments.fd is None:
+            print(_block(options, compaction, proxy.port, store.degraded), flush=True)
+
+    engine = Engine(compaction, seed=secrets.randbits(64))
+    run(
+        options,
+        _OneRun(engine, arguments.run_id) if arguments.run_id else engine,
+        {name: dialect.usage_tap for name, dialect in DIALECTS.items()},
+        fd=arguments.fd,
+        parent_fd=arguments.parent_fd,
+        on_ready=announce,
+    )
+    return 0
+
+
+class _OneRun:
+    """An engine behind which every request belongs to one run."""
+
+    def __init__(self, engine: Engine, run: str) -> None:
+        self._engine = engine
+        self._run = run
+
+    def exchange(self, arrived: Arrived) -> Exchange:
+        return self._engine.exchange(dataclasses.replace(arrived, run=self._run))
+
+
+def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degraded: str) -> str:
+    """Write what a person needs to know once the proxy listens."""
+    from cuesta.store.paths import state_folder  # noqa: PLC0415 - only told, not used
+
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    records = "in memory only" if options.ephemeral else state_folder(options.state_dir)
+    block = _BLOCK.format(
+        address=address,
+        upstream=options.upstream,
+        profile=compaction.profile,
+        threshold=compaction.threshold or "automatic",
+        records=degraded or records,
+    )
+    if options.host not in _LOOPBACK:
+        block += "\n\nwarning: it is open to the network, and asks nobody who they are"
+    return block
+
+
+def refuse_another_cuesta(upstream: str) -> None:
+    """Refuse a Cuesta as the upstream: two in a row would compact each other's compactions.
+
+    Raises:
+        ConfigError: If a Cuesta listens there. Only addresses of this machine are asked.
+    """
+    if urlsplit(upstream).hostname not in _LOOPBACK:
+        return
+    from cuesta.cli.status import fetch  # noqa: PLC0415 - seldom needed
+
+    if fetch(upstream, "/-/cuesta/health") is not None:
+        raise ConfigError(
+            f"{upstream} is a Cuesta proxy already, and two in a row harm each other.\n"
+            "Start the agent without `cuesta run`, or take that address out of\n"
+            "ANTHROPIC_BASE_URL, or say with --upstream where requests should go."
+        )

@@ -1,0 +1,180 @@
+"""`cuesta status`: what went through, what it used, what that cost."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from cuesta.cli.bill import short_tokens
+from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather, options_of
+from cuesta.core.errors import CuestaError
+from cuesta.proxy.options import ProxyOptions
+from cuesta.store.paths import state_folder
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from cuesta.store.base import Store
+
+_TEXT = """\
+Show what went through Cuesta, what it used and what that cost: all that was
+kept on this machine, or what one running proxy did since its start.
+
+  cuesta status
+  cuesta status --port 4141
+"""
+
+_ACTIONS = {
+    "keep": "as they were",
+    "replace": "compacted",
+    "pass": "passed on",
+    "failed": "failed open",
+}
+_MODEL_WIDTH = 26
+
+
+def main(argv: list[str]) -> int:
+    """Print the totals and return 0."""
+    arguments = question("status", _TEXT).parse_args(argv)
+    if arguments.port is not None:
+        status = ask(arguments.port, "/-/cuesta/status")
+    else:
+        store = open_kept(arguments, "status")
+        try:
+            status = {**store.totals().to_dict(), "degraded": store.degraded}
+        finally:
+            store.close()
+    print(json.dumps(status, indent=2) if arguments.json else "\n".join(_lines(status)))
+    return 0
+
+
+def _lines(status: Mapping[str, Any]) -> Iterator[str]:
+    """Write the totals for a person, within 80 columns."""
+    if status.get("upstream"):
+        yield f"upstream  {status['upstream']}"
+    models = status["models"]
+    actions = (f"{n} {_ACTIONS.get(name, name)}" for name, n in status["requests"].items())
+    yield f"requests  {sum(status['requests'].values())}: {', '.join(actions) or 'none yet'}"
+    yield f"cliffs    {status['cliffs']}, {status['external_cliffs']} of them external"
+    raw = sum(model["raw_tokens"] for model in models.values())
+    sent = sum(model["sent_tokens"] for model in models.values())
+    if raw:
+        yield (
+            f"prompts   {short_tokens(sent)} tokens sent of {short_tokens(raw)}"
+            f" ({100 * (raw - sent) / raw:.0f} % less; estimates)"
+        )
+    if status.get("failures"):
+        yield f"failures  {status['failures']} requests could not be handled"
+    if status["degraded"]:
+        yield f"warning   {status['degraded']}"
+    if models:
+        yield ""
+        yield f"{'billed tokens':<{_MODEL_WIDTH}}" + _row(
+            "input", "cached", "written", "output", "cost"
+        )
+    for name, model in models.items():
+        yield f"{_cut(name):<{_MODEL_WIDTH}}" + _row(*_figures(model), _cost(model))
+    if any(_cost(model).endswith("*") for model in models.values()):
+        yield "* at list prices; a subscription is not billed by the token"
+
+
+def _row(*cells: str) -> str:
+    return "".join(f"{cell:>10}" for cell in cells)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) < _MODEL_WIDTH else f"{name[: _MODEL_WIDTH - 4]}..."
+
+
+def _figures(model: Mapping[str, Any]) -> tuple[str, ...]:
+    usage = model["usage"]
+    written = usage["cache_write_5m"] + usage["cache_write_1h"]
+    figures = (usage["input"], usage["cache_read"], written, usage["output"])
+    return tuple(short_tokens(figure) for figure in figures)
+
+
+def _cost(model: Mapping[str, Any]) -> str:
+    if model["list_dollars"] is None:
+        return "unknown"
+    star = "*" if model["list_dollars"] > model["dollars"] else ""
+    return f"${model['list_dollars']:,.2f}{star}"
+
+
+def question(verb: str, text: str) -> Parser:
+    """Return the parser of a verb that asks a proxy, or what was kept.
+
+    Args:
+        verb: The verb.
+        text: Its help.
+    """
+    parser = Parser(f"cuesta {verb}", text)
+    parser.add_argument("--port", type=int, metavar="N", help="ask the proxy that listens there")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    others = {option.name for option in options_of(ProxyOptions)} - {"state_dir"}
+    add_flags(parser, ProxyOptions, without=others)
+    return parser
+
+
+def open_kept(arguments: argparse.Namespace, verb: str) -> Store:
+    """Open what was kept on this machine.
+
+    Args:
+        arguments: Parsed by `question`'s parser.
+        verb: The verb, for the advice.
+
+    Raises:
+        CuestaError: If nothing has been kept yet.
+    """
+    from cuesta.store.sqlite import FILE_NAME, open_store  # noqa: PLC0415 - SQLite only if needed
+
+    del arguments.port  # a question of its own here, not the option of the same name
+    given = gather(arguments, os.environ, *DECLARATIONS)
+    folder = state_folder(given.values.get("state_dir", ""))
+    if not (folder / FILE_NAME).is_file():
+        raise CuestaError(
+            f"nothing has been kept yet in\n  {folder}\n"
+            "Start an agent with `cuesta run -- claude`, or ask a running proxy by its port:\n"
+            f"  cuesta {verb} --port 4141"
+        )
+    return open_store(folder)
+
+
+def ask(port: int, path: str) -> Any:  # noqa: ANN401 - JSON
+    """Return what a proxy on this machine says under a path.
+
+    Raises:
+        CuestaError: If no proxy answers there.
+    """
+    answer = fetch(f"http://127.0.0.1:{port}", path)
+    if answer is None:
+        raise CuestaError(
+            f"no Cuesta proxy answers on 127.0.0.1 port {port}.\n"
+            "Start one with `cuesta serve`, or leave --port out to see what was kept."
+        )
+    return answer
+
+
+def fetch(address: str, path: str, timeout: float = 3.0) -> Any:  # noqa: ANN401 - JSON
+    """Return the JSON that a Cuesta proxy answers, or None where none does.
+
+    HTTP proxies of the environment are not asked.
+
+    Args:
+        address: Where it listens: `http://HOST:PORT`.
+        path: The page, with its query.
+        timeout: Seconds to wait for each step.
+    """
+    parts = urlsplit(address)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return json.loads(answer.read()) if answer.status == 200 else None
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()

@@ -1,0 +1,24 @@
+"""Any command that reads its API address from the environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cuesta.harnesses.launch import route
+
+if TYPE_CHECKING:
+    from cuesta.harnesses.launch import Launch
+
+
+class Generic:
+    """A program that nothing more is known about."""
+
+    name = "any command"
+
+    def recognise(self, argv: tuple[str, ...]) -> bool:
+        """Tell that any command may be tried."""
+        return bool(argv)
+
+    def prepare(self, launch: Launch) -> Launch:
+        """Set the address in the environment."""
+        return route(launch)

@@ -1,0 +1,127 @@
+"""An exchange on its course: its commands are carried out, its events sent back.
+
+Rule 1: an error in carrying out a command is thrown into the exchange, which fails open.
+Rule 2: an error that leaves the exchange is a bug in it; whoever drives relays the original.
+Rule 3: what reads much or waits for a disk runs in a thread, one at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from cuesta.exchange.events import Commit, Done, Found, LookUp, Record, Send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cuesta.exchange.events import Answered, Command, Event, Exchange
+    from cuesta.store.base import Store
+    from cuesta.trace.event import TraceEvent
+
+T = TypeVar("T")
+
+
+class Workers:
+    """The threads of a proxy: one for work on large bodies, one for durable writes."""
+
+    def __init__(self) -> None:
+        self._bodies = ThreadPoolExecutor(1, thread_name_prefix="cuesta-bodies")
+        self._writes = ThreadPoolExecutor(1, thread_name_prefix="cuesta-ledger")
+
+    async def on_body(self, work: Callable[[], T]) -> T:
+        """Run work on a large body without holding up the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._bodies, work)
+
+    async def on_disk(self, work: Callable[[], T]) -> T:
+        """Run work that waits for a disk."""
+        return await asyncio.get_running_loop().run_in_executor(self._writes, work)
+
+    def close(self) -> None:
+        """End the threads when their work is done."""
+        self._bodies.shutdown()
+        self._writes.shutdown()
+
+
+class Course:
+    """One exchange, driven.
+
+    Args:
+        exchange: Not yet started.
+        store: What its commands go to.
+        record: Where its trace events go.
+        workers: Threads.
+        large: Whether its steps up to `Send` run in a thread.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        store: Store,
+        record: Callable[[TraceEvent], None],
+        workers: Workers,
+        *,
+        large: bool,
+    ) -> None:
+        self._exchange = exchange
+        self._store = store
+        self._record = record
+        self._workers = workers
+        self._large = large
+
+    async def plan(self) -> Send:
+        """Drive the exchange to its `Send`.
+
+        Raises:
+            Exception: Whatever left the exchange, or `RuntimeError` if it ended without one.
+        """
+        send = await self._drive(None)
+        if send is None:
+            raise RuntimeError("the exchange ended before it sent anything")
+        return send
+
+    async def settle(self, answered: Answered) -> None:
+        """Tell the exchange how it went and drive it to its end.
+
+        Raises:
+            Exception: Whatever left the exchange.
+        """
+        self._large = False
+        if await self._drive(answered) is not None:
+            self._exchange.close()
+            raise RuntimeError("the exchange sent a second time")
+
+    async def _drive(self, event: Event | None) -> Send | None:
+        error: Exception | None = None
+        while True:
+            step = partial(_step, self._exchange, event, error)
+            command = await self._workers.on_body(step) if self._large else step()
+            if command is None or isinstance(command, Send):
+                return command
+            event = error = None
+            try:
+                event = await self._carry_out(command)
+            except Exception as failure:  # noqa: BLE001 - rule 1
+                error = failure
+
+    async def _carry_out(self, command: LookUp | Commit | Record) -> Event:
+        match command:
+            case LookUp(keys):
+                return Found(*self._store.look_up(keys))
+            case Commit(key, entry):
+                await self._workers.on_disk(partial(self._store.commit, key, entry))
+            case Record(event):
+                self._record(event)
+        return Done()
+
+
+def _step(exchange: Exchange, event: Event | None, error: Exception | None) -> Command | None:
+    """Take an exchange one command further; None: it has ended."""
+    try:
+        if error is not None:
+            return exchange.throw(error)
+        return next(exchange) if event is None else exchange.send(event)
+    except StopIteration:
+        return None

@@ -1,0 +1,84 @@
+"""What the environment says about the way to the upstream: HTTP proxies and trusted authorities.
+
+Credentials from a netrc file are never used: requests carry their own.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from cuesta.core.errors import ConfigError
+from cuesta.proxy.guard import is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_logger = logging.getLogger(__name__)
+
+_EXTRA_TRUST = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+
+
+def http_proxy_for(scheme: str, host: str) -> str | None:
+    """Return the HTTP proxy that the environment names for an upstream, or None.
+
+    Read are `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, in lower case too. This
+    machine is always reached directly.
+
+    Args:
+        scheme: The upstream's: `http` or `https`.
+        host: The upstream's host name.
+
+    Raises:
+        ConfigError: If the proxy is of a kind that cannot be used.
+    """
+    proxies = urllib.request.getproxies_environment()
+    proxy = proxies.get(scheme) or proxies.get("all")
+    if not proxy or is_ours(host.lower()) or _is_excepted(host, proxies):
+        return None
+    if "://" not in proxy:
+        proxy = f"http://{proxy}"
+    parts = urlsplit(proxy)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(
+            f"the environment names a `{parts.scheme}` proxy for {host}, and only HTTP proxies can "
+            f"be used: set {scheme.upper()}_PROXY to one, or add {host} to NO_PROXY"
+        )
+    return proxy
+
+
+def _is_excepted(host: str, proxies: dict[str, str]) -> bool:
+    """Tell whether `NO_PROXY` names a host or a domain above it."""
+    return bool(
+        urllib.request.proxy_bypass_environment(host, proxies)  # type: ignore[attr-defined]
+    )
+
+
+def trust(environ: Mapping[str, str]) -> ssl.SSLContext | None:
+    """Return the authorities to trust, or None: the platform's alone.
+
+    `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE` and `NODE_EXTRA_CA_CERTS` each add to what the platform
+    trusts. A file that cannot be read is reported and left out.
+    """
+    extra = {name: environ[name] for name in _EXTRA_TRUST if environ.get(name)}
+    if not extra:
+        return None
+    context = ssl.create_default_context()
+    defaults = ssl.get_default_verify_paths()
+    # OpenSSL takes SSL_CERT_FILE instead of the platform's file; here it comes on top.
+    if Path(defaults.openssl_cafile).is_file():
+        context.load_verify_locations(cafile=defaults.openssl_cafile)
+    for name, place in extra.items():
+        try:
+            is_folder = Path(place).is_dir()
+            context.load_verify_locations(
+                cafile=None if is_folder else place, capath=place if is_folder else None
+            )
+        except (OSError, ssl.SSLError) as error:
+            reason = getattr(error, "strerror", None) or "it holds no certificates"
+            _logger.warning("%s names %s, which is left out: %s", name, place, reason)
+    return context

@@ -1,0 +1,81 @@
+"""The proxy's own pages, under `/-/cuesta/`: is it well, what has it done, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from cuesta.core.errors import RequestError
+from cuesta.store.totals import Totals
+
+if TYPE_CHECKING:
+    from cuesta.store.base import Store
+    from cuesta.trace.event import TraceEvent
+
+PREFIX = "/-/cuesta/"
+_EXPLAIN_DEFAULT = 20
+_EXPLAIN_LIMIT = 1_000
+
+
+class Reports:
+    """What has happened since the proxy's start, and the pages that show it.
+
+    Args:
+        store: Keeps the trace events.
+        upstream: The upstream's address.
+    """
+
+    def __init__(self, store: Store, upstream: str) -> None:
+        self._store = store
+        self._upstream = upstream
+        self._started_at = time.time()
+        self._totals = Totals()
+        self._failures = 0
+
+    def record(self, event: TraceEvent) -> None:
+        """Keep a trace event and count it."""
+        self._totals.add(event)
+        self._store.record(event)
+
+    def count_failure(self) -> None:
+        """Count an exchange that failed."""
+        self._failures += 1
+
+    async def page(self, method: str, target: str) -> Any:  # noqa: ANN401 - JSON
+        """Return the page at a target under `PREFIX`, as JSON's plain values.
+
+        Raises:
+            RequestError: With status 400, 404 or 405.
+        """
+        parts = urlsplit(target)
+        if method not in ("GET", "HEAD"):
+            raise RequestError(f"{parts.path} can only be read: use GET", 405)
+        match parts.path.removeprefix(PREFIX):
+            case "health":
+                return {"ok": True}
+            case "status":
+                return self._status()
+            case "explain":
+                events = await asyncio.to_thread(self._store.events, _count(parts.query))
+                return [event.to_dict() for event in events]
+        raise RequestError(
+            f"no such page: there are {PREFIX}status, {PREFIX}explain and {PREFIX}health", 404
+        )
+
+    def _status(self) -> dict[str, Any]:
+        return {
+            "started_at": self._started_at,
+            "upstream": self._upstream,
+            "failures": self._failures,
+            "degraded": self._store.degraded,
+            **self._totals.to_dict(),
+        }
+
+
+def _count(query: str) -> int:
+    text = parse_qs(query).get("n", [str(_EXPLAIN_DEFAULT)])[0]
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _EXPLAIN_LIMIT):
+        raise RequestError(f"n must be a number from 1 to {_EXPLAIN_LIMIT}")
+    return int(text)

@@ -1,0 +1,112 @@
+"""Sums over trace events: what the requests were, what they used, what that cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cuesta.core.errors import UnknownModelError
+from cuesta.core.prices import PriceBook
+from cuesta.core.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cuesta.trace.event import TraceEvent
+
+
+@dataclass(slots=True)
+class ModelTotals:
+    """The sums of one model, by the name under which it was requested."""
+
+    requests: int = 0
+    billed: Usage = field(default_factory=Usage)
+    """Usage of requests that carried a key."""
+    subscribed: Usage = field(default_factory=Usage)
+    """Usage of requests that carried a login, for which no dollars are billed."""
+    raw_tokens: int = 0
+    """Estimated prompt tokens of the clients' own bodies."""
+    sent_tokens: int = 0
+    """Estimated prompt tokens of what was sent."""
+
+    def add(self, event: TraceEvent) -> None:
+        """Count one event of this model."""
+        self.requests += 1
+        self.raw_tokens += event.raw_tokens
+        self.sent_tokens += event.sent_tokens
+        if event.usage is not None and event.subscription:
+            self.subscribed += event.usage
+        elif event.usage is not None:
+            self.billed += event.usage
+
+    def to_dict(self, model: str, prices: PriceBook) -> dict[str, Any]:
+        """Return the sums as plain values, with dollars where the model's price is known.
+
+        Args:
+            model: The model's name.
+            prices: What tokens cost.
+        """
+        try:
+            price = prices.price(model)
+        except UnknownModelError:
+            dollars = list_dollars = None
+        else:
+            dollars = price.cost(self.billed)
+            list_dollars = dollars + price.cost(self.subscribed)
+        return {
+            "requests": self.requests,
+            "usage": asdict(self.billed + self.subscribed),
+            "dollars": dollars,
+            "list_dollars": list_dollars,
+            "raw_tokens": self.raw_tokens,
+            "sent_tokens": self.sent_tokens,
+        }
+
+
+@dataclass(slots=True)
+class Totals:
+    """The sums over a set of events."""
+
+    actions: Counter[str] = field(default_factory=Counter)
+    """Requests by what was done with them."""
+    cliffs: int = 0
+    external_cliffs: int = 0
+    aborted: int = 0
+    models: dict[str, ModelTotals] = field(default_factory=dict)
+
+    @classmethod
+    def over(cls, events: Iterable[TraceEvent]) -> Totals:
+        """Return the sums over these events."""
+        totals = cls()
+        for event in events:
+            totals.add(event)
+        return totals
+
+    def add(self, event: TraceEvent) -> None:
+        """Count one event."""
+        self.actions[event.action] += 1
+        self.cliffs += event.new_cliff
+        self.external_cliffs += event.new_cliff and event.external
+        self.aborted += event.aborted
+        if event.model:
+            self.models.setdefault(event.model, ModelTotals()).add(event)
+
+    def to_dict(self, prices: PriceBook | None = None) -> dict[str, Any]:
+        """Return the sums as plain values.
+
+        Args:
+            prices: What tokens cost; None: the dated table.
+
+        Returns:
+            Per model, `dollars` is what the provider bills and `list_dollars` counts requests of a
+            subscription at list prices too; both are None where the model's price is not known.
+        """
+        book = prices or PriceBook()
+        return {
+            "requests": dict(self.actions),
+            "cliffs": self.cliffs,
+            "external_cliffs": self.external_cliffs,
+            "aborted": self.aborted,
+            "models": {name: sums.to_dict(name, book) for name, sums in self.models.items()},
+        }

@@ -1,0 +1,109 @@
+"""Does Cuesta keep every valid request valid? One generated conversation, judged twice.
+
+One judge sees the client's own bodies and remembers thinking behind the client's own prefixes; the
+other sees what is sent in their place and remembers thinking behind that. A body that the first
+takes and the second refuses is a failure; a body that the first refuses is counted apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cuesta.core.ledger import Entry
+from cuesta.testing.driver import Bench, Driven
+from cuesta.testing.histories import ClientHistory, Feature
+from cuesta.testing.simulator.judge import Conditions, Judge
+
+_PATH_COUNT = "/v1/messages/count_tokens"
+
+
+@dataclass(slots=True)
+class Report:
+    """What was seen of some conversations.
+
+    Attributes:
+        histories: How many conversations.
+        checking: How many of them on a model that checks prefixes.
+        requests: How many requests in all.
+        invalid_without: Requests that were invalid before Cuesta touched them.
+        broken: Requests that only Cuesta made invalid, with how to make each again.
+        failed: Requests whose planning failed.
+        external: Requests behind a cliff that the estimate alone did not cause.
+        cliffs: How many conversations crossed how many cliffs.
+        features: How many conversations held each feature.
+        actions: How many requests were kept, replaced, passed.
+    """
+
+    histories: int = 0
+    checking: int = 0
+    requests: int = 0
+    invalid_without: int = 0
+    broken: list[str] = field(default_factory=list)
+    failed: int = 0
+    external: int = 0
+    cliffs: Counter[int] = field(default_factory=Counter)
+    features: Counter[Feature] = field(default_factory=Counter)
+    actions: Counter[str] = field(default_factory=Counter)
+
+    def crossed(self, cliffs: int) -> int:
+        """Return how many conversations crossed at least so many cliffs."""
+        return sum(count for number, count in self.cliffs.items() if number >= cliffs)
+
+
+def judge_history(
+    history: ClientHistory,
+    bench: Bench,
+    report: Report,
+    *,
+    before: Callable[[Bench, int], None] = lambda _bench, _cliffs: None,
+) -> None:
+    """Run one conversation and add it to a report.
+
+    Args:
+        history: The conversation.
+        bench: The engine and its ledger.
+        report: Is added to.
+        before: Called before each request with the bench and the cliffs so far; a test injects
+            faults here.
+    """
+    client, provider = Judge(Conditions()), Judge(Conditions())
+    most = 0
+    while (body := history.request()) is not None:
+        before(bench, most)
+        path = _PATH_COUNT if history.request_kind == "count_tokens" else "/v1/messages"
+        driven = bench.send(body, path=path)
+        report.requests += 1
+        _count(report, driven)
+        most = max(most, _cliffs(bench))
+        counting = history.request_kind == "count_tokens"
+        headers = tuple(history.headers.items())
+        if client.verdict(body, headers, counting=counting).refusal is not None:
+            report.invalid_without += 1
+            continue
+        refusal = provider.verdict(driven.body, headers, counting=counting).refusal
+        if refusal is not None:
+            report.broken.append(f"{history.label}: {refusal.message} [{driven.note}]")
+            continue
+        prefix = client.prefix(body)
+        blocks = history.answer(lambda text, _: client.signatures.mint(prefix, text))  # noqa: B023
+        if blocks:
+            client.answered(body, blocks)
+            provider.answered(driven.body, blocks)
+    report.histories += 1
+    report.checking += history.checks
+    report.cliffs[most] += 1
+    report.features.update(history.features.keys())
+
+
+def _count(report: Report, driven: Driven) -> None:
+    report.actions[driven.event.action] += 1
+    report.failed += driven.event.action == "failed"
+    report.external += driven.event.external
+
+
+def _cliffs(bench: Bench) -> int:
+    """Return the most cliffs that any branch of the conversation has crossed."""
+    entries = map(Entry.from_json, bench.ledger.values())
+    return max((len(entry.cliffs) for entry in entries), default=0)

@@ -1,0 +1,108 @@
+"""Driving exchanges by hand: no sockets, no files.
+
+`Bench` keeps a ledger in a dict and carries out an exchange's commands; a test or a replay sees
+exactly the bytes that a proxy would send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cuesta.core.ledger import Entry
+from cuesta.core.usage import Usage
+from cuesta.exchange.engine import Engine
+from cuesta.exchange.events import (
+    Answered,
+    Arrived,
+    Command,
+    Commit,
+    Done,
+    Event,
+    Found,
+    LookUp,
+    Record,
+    Send,
+)
+from cuesta.trace.event import TraceEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """What became of one request.
+
+    Attributes:
+        body: The bytes that were sent upstream.
+        note: What was done and why.
+        event: The trace event.
+    """
+
+    body: bytes
+    note: str
+    event: TraceEvent
+
+
+@dataclass(slots=True)
+class Bench:
+    """An engine with a ledger in memory.
+
+    Attributes:
+        engine: Makes the exchanges.
+        ledger: Entries as they would be stored, by key.
+        fault: Called with every command before it is carried out; what it raises is thrown into the
+            exchange, as a driver does with a store that fails.
+    """
+
+    engine: Engine
+    ledger: dict[bytes, bytes] = field(default_factory=dict)
+    fault: Callable[[Command], None] = lambda _: None
+
+    def send(
+        self,
+        body: bytes,
+        *,
+        path: str = "/v1/messages",
+        at: float = 0.0,
+        usage: Usage | None = None,
+    ) -> Driven:
+        """Run one request through the engine.
+
+        Args:
+            body: The client's body.
+            path: The path that it is posted to.
+            at: When it arrives, in seconds.
+            usage: What the answer bills.
+        """
+        exchange = self.engine.exchange(Arrived(at, "POST", path, (), body))
+        answer: Event | Exception | None = None
+        sent, event = None, None
+        while True:
+            try:
+                if isinstance(answer, Exception):
+                    command = exchange.throw(answer)
+                else:
+                    command = exchange.send(answer)  # type: ignore[arg-type]  # None starts it
+            except StopIteration:
+                break
+            if isinstance(command, Send):
+                sent = command
+                answer = Answered(at, 200, usage)
+                continue
+            if isinstance(command, Record):
+                event = command.event
+            answer = self._carry_out(command)
+        if sent is None or event is None:
+            raise AssertionError("the exchange ended without sending or recording")
+        return Driven(body if sent.body is None else sent.body, sent.note, event)
+
+    def _carry_out(self, command: Command) -> Event | Exception:
+        try:
+            self.fault(command)
+        except Exception as error:  # noqa: BLE001 - it goes into the exchange
+            return error
+        if isinstance(command, LookUp):
+            key = next((key for key in command.keys if key in self.ledger), None)
+            return Found(key, Entry.from_json(self.ledger[key]) if key else None)
+        if isinstance(command, Commit):
+            self.ledger[command.key] = command.entry.to_json()
+        return Done()

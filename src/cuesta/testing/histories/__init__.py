@@ -1,0 +1,14 @@
+"""Growing conversations as agent programs on the Anthropic Messages wire send them.
+
+For proving that a proxy never makes a valid request invalid: a client and a model that are both
+made up, but whose bodies have the shapes, the habits and the accidents of the real ones. Everything
+follows from one seed. The Hypothesis strategies stand apart, in the module `hypothesis` of this
+package, so that the package needs the standard library only.
+"""
+
+from cuesta.testing.histories.client import ClientHistory
+from cuesta.testing.histories.features import Feature
+from cuesta.testing.histories.model import Mint
+from cuesta.testing.histories.wire import Block
+
+__all__ = ["Block", "ClientHistory", "Feature", "Mint"]

@@ -1,0 +1,122 @@
+"""One conversation of a client: its messages, and the ways in which they stop being append-only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cuesta.testing.histories.wire import Block, Message, is_thinking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CLEARED = "[Old tool result content cleared]"
+INTERRUPTED = "(interrupted)"
+
+
+class Branch:
+    """A conversation that grows.
+
+    Attributes:
+        number: 0 for the first, then one for each fork.
+        messages: As the client keeps them.
+        rewritten: Whether the next request does more than extend the last one and append text
+            to its last message.
+        refused: Whether the last request was not answered.
+    """
+
+    def __init__(self, number: int, messages: Sequence[Message]) -> None:
+        self.number = number
+        self.messages = list(messages)
+        self.rewritten = False
+        self.refused = False
+        self._stale = range(0)
+
+    @property
+    def last(self) -> Message:
+        """The newest message."""
+        return self.messages[-1]
+
+    @property
+    def open_call(self) -> str | None:
+        """The id of the server tool call that a paused turn ends with."""
+        block = self.last.blocks[-1] if self.last.blocks else {}
+        return block["id"] if block.get("type") == "server_tool_use" else None
+
+    @property
+    def stale(self) -> bool:
+        """Whether thinking stands behind a prefix that the client itself changed afterwards."""
+        return any(
+            message.thinks for message in self.messages[self._stale.start : self._stale.stop]
+        )
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether an answer that was cut off holds nothing but thinking."""
+        return any(message.thinks and is_thinking(message.blocks[-1]) for message in self.messages)
+
+    @property
+    def prompts(self) -> list[int]:
+        """Where a person's own messages stand; a client offers to go back to each."""
+        return [place for place, message in enumerate(self.messages) if message.human]
+
+    @property
+    def checkpoints(self) -> list[int]:
+        """Where an answer begins, so that all before it can be asked again."""
+        pairs = zip(self.messages, self.messages[1:], strict=False)
+        return [
+            place
+            for place, (before, here) in enumerate(pairs, start=1)
+            if here.role == "assistant" and before.role != "assistant"
+        ]
+
+    def fork(self, number: int, length: int) -> Branch:
+        """Return a branch that shares the first `length` messages."""
+        other = Branch(number, self.messages[:length])
+        other._stale = range(self._stale.start, min(self._stale.stop, length))
+        return other
+
+    def grow(self, blocks: Sequence[Block]) -> None:
+        """Append blocks to the newest message, which has been sent already."""
+        last = self.last
+        self.messages[-1] = Message(last.role, [*last.blocks, *blocks], last.extra, last.human)
+
+    def cut(self, length: int) -> None:
+        """Drop everything from a place on."""
+        self.messages = self.messages[:length]
+        self._stale = range(self._stale.start, min(self._stale.stop, length))
+        self.rewritten = True
+
+    def touch(self, place: int) -> None:
+        """Note that something at a place has changed, so that thinking behind it is stale."""
+        start = min(place, self._stale.start) if self.stale else place
+        self._stale = range(start, len(self.messages))
+
+    def alter(self, place: int) -> None:
+        """Change an old user message in place and keep what follows, as some clients do."""
+        message = self.messages[place]
+        blocks = message.blocks
+        changed = [_altered(block) for block in blocks]
+        self.messages[place] = Message(message.role, changed, message.extra, message.human)
+        self.rewritten = True
+        self.touch(place)
+
+    def forget_thinking(self) -> None:
+        """Take all thinking out, the vendor's remedy after a change of what stands before it."""
+        self.messages = [_thoughtless(message) for message in self.messages]
+        self._stale = range(0)
+        self.rewritten = True
+
+
+def _altered(block: Block) -> Block:
+    if block["type"] == "tool_result":
+        return {**block, "content": CLEARED}
+    if block["type"] == "text":
+        return {**block, "text": f"{block['text']} (edited)"}
+    return block
+
+
+def _thoughtless(message: Message) -> Message:
+    if not message.thinks:
+        return message
+    kept = [block for block in message.blocks if not is_thinking(block)]
+    return Message(message.role, kept or [{"type": "text", "text": INTERRUPTED}], message.extra)

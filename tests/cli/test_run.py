@@ -1,0 +1,216 @@
+"""`cuesta run` as people use it: the real proxy, a provider on this machine, a watched agent."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_support import CALL, CUESTA, alive, cuesta, wait_for
+
+from cuesta.cli.run import saving_line
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="reads process states from /proc"
+)
+
+
+@pytest.fixture
+def running(agent, environment, upstream):
+    """An agent beside its proxy, without a terminal."""
+    argv = [*CUESTA, "run", "--upstream", upstream.address, "--", *agent.command.split()]
+    with subprocess.Popen(
+        argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert agent.state["pid"]
+        yield process
+        process.kill()
+
+
+def proxy_of(launcher):
+    """Return the pid of a launcher's proxy: the child that is no agent."""
+    children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
+    return next(
+        int(pid) for pid in children if b"--run-id" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
+
+
+def said(process):
+    """Return what the launcher and its agent printed to the end."""
+    out, err = process.communicate(timeout=60)
+    return out, err
+
+
+def test_requests_go_through_and_the_end_says_what_it_was_worth(running, agent, upstream):
+    assert "good day" in agent.ask("post", f"/v1/messages {CALL}")
+    assert upstream.paths == ["/v1/messages"]
+    agent.order("exit", "3")
+    assert said(running) == ("", "cuesta: 1 call, 0 cliffs\n")
+    assert running.returncode == 3
+
+
+def test_the_agent_is_told_by_its_environment(running, agent):
+    environment = agent.state["environment"]
+    assert environment["ANTHROPIC_BASE_URL"].startswith("http://127.0.0.1:")
+    assert environment["NO_PROXY"] == environment["no_proxy"] == "127.0.0.1,localhost,::1"
+    assert not [name for name in environment if name.startswith("CUESTA_")]
+    agent.order("exit", "0")
+    _, err = said(running)
+    assert err.startswith("cuesta: no request came through the proxy.")
+
+
+def test_an_address_that_was_set_is_the_upstream(agent, environment, upstream):
+    environment["ANTHROPIC_BASE_URL"] = upstream.address
+    with subprocess.Popen(
+        [*CUESTA, "run", *agent.command.split()], env=environment, stderr=subprocess.DEVNULL
+    ) as process:
+        assert "good day" in agent.ask("get", "/any/path?query=1")
+        assert upstream.paths == ["/any/path?query=1"]
+        agent.order("exit", "0")
+        assert process.wait() == 0
+
+
+def test_a_killed_proxy_is_back_for_the_next_request(running, agent):
+    first = proxy_of(running.pid)
+    assert "good day" in agent.ask("get", "/one")
+    os.kill(first, signal.SIGKILL)
+    assert "good day" in agent.ask("get", "/two")
+    assert proxy_of(running.pid) != first
+    agent.order("exit", "0")
+    out, err = said(running)
+    assert out == ""
+    assert err.count("\n") == err.count("cuesta: ") + err.count("ANTHROPIC_BASE_URL?") == 2
+
+
+def test_the_proxy_ends_with_a_killed_launcher(running, agent):
+    assert "good day" in agent.ask("get", "/one")
+    proxy = proxy_of(running.pid)
+    running.kill()
+    wait_for(lambda: not alive(proxy))
+
+
+def test_on_a_terminal_only_the_agent_is_seen_until_its_end(shell, agent, upstream):
+    command = f"{' '.join(CUESTA)} run --upstream {upstream.address} -- {agent.command}"
+    shell.start(command)
+    agent.ask("post", f"/v1/messages {CALL}")
+    agent.ask("say", "hello")
+    shell.press("c")
+    wait_for(lambda: agent.signals == ["SIGINT"])
+    shell.press("z")
+    assert "Stopped" in shell.prompt()
+    shell.start("fg")
+    assert "good day" in agent.ask("post", f"/v1/messages {CALL}")
+    agent.order("exit", "5")
+    printed = shell.prompt()
+    assert printed.endswith("cuesta: 2 calls, 0 cliffs\n")
+    assert printed.count("cuesta: ") == 1
+    assert shell.last_status == 5
+
+
+def test_each_request_is_recorded_under_the_run(running, agent, environment):
+    agent.ask("post", f"/v1/messages {CALL}")
+    agent.order("exit", "0")
+    said(running)
+    told = json.loads(cuesta("explain", "--json", env=environment).stdout)
+    assert [event["action"] for event in told] == ["keep"]
+    assert told[0]["run"]
+
+
+def test_the_proxy_s_log_is_private_and_leaves_when_it_is_empty(running, agent, tmp_path):
+    agent.ask("get", "/one")
+    (log,) = (tmp_path / "state" / "cuesta" / "logs").iterdir()
+    assert log.stat().st_mode & 0o777 == 0o600
+    agent.order("exit", "0")
+    said(running)
+    assert not log.exists()
+
+
+def test_another_cuesta_is_refused_as_the_upstream(serving, agent, environment):
+    environment["ANTHROPIC_BASE_URL"] = serving.address
+    result = cuesta("run", "--", *agent.command.split(), env=environment)
+    assert result.returncode == 2
+    assert f"{serving.address} is a Cuesta proxy already" in result.stderr
+    assert "--upstream" in result.stderr
+    assert not (agent.folder / "state.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["run", "--", "no-such-agent"], 127, "no-such-agent: command not found"),
+        (["run", "--", "/"], 126, "/: cannot be started: Permission denied"),
+        (["run"], 2, "which command? For example: cuesta run -- claude"),
+        (["run", "--"], 2, "which command?"),
+        (["run", "--threshold", "x", "--", "true"], 2, "argument --threshold: expected a whole"),
+        (["run", "--profile", "loud", "--", "true"], 2, "loud"),
+        (["run", "--port", "1", "--", "true"], 2, "unrecognized arguments: --port"),
+        (["serve", "--upstream", "nonsense"], 2, "nonsense"),
+        (["serve", "--port", "70000"], 2, "port 70000 does not exist"),
+        (["frobnicate"], 2, "there is no verb `frobnicate`; see `cuesta --help`."),
+        (["statsu"], 2, "did you mean `cuesta status`?"),
+    ],
+)
+def test_mistakes_are_told_in_words(words, status, message, environment):
+    result = cuesta(*words, env=environment)
+    assert result.returncode == status
+    assert "cuesta: error: " in result.stderr
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert max(map(len, result.stderr.splitlines())) <= 80
+
+
+def test_claude_code_is_started_with_its_settings_overridden(tmp_path, environment, upstream):
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!{sys.executable}\nimport json, os, sys\n"
+        "print(json.dumps([sys.argv[1:], dict(os.environ)]))\n"
+    )
+    program.chmod(0o755)
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"env": {"ANTHROPIC_BASE_URL": upstream.address}}))
+    environment["PATH"] = f"{program.parent}:{environment['PATH']}"
+    result = cuesta("run", "--", "claude", "-p", "hi", env=environment)
+    argv, seen = json.loads(result.stdout)
+    assert json.loads(argv[1]) == {"env": {"ANTHROPIC_BASE_URL": seen["ANTHROPIC_BASE_URL"]}}
+    assert argv == ["--settings", argv[1], "-p", "hi"]
+    assert "ENABLE_TOOL_SEARCH" not in seen, "the upstream is not the official host"
+
+
+def test_warnings_stand_before_the_start(tmp_path, environment):
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\necho started >&2\n")
+    program.chmod(0o755)
+    environment["CLAUDE_CODE_USE_BEDROCK"] = "1"
+    result = cuesta("run", "--", str(program), env=environment)
+    first, second, *_ = result.stderr.splitlines()
+    assert first.startswith("cuesta: warning: CLAUDE_CODE_USE_BEDROCK in the environment makes")
+    assert second == "started"
+
+
+def status(calls=62, cliffs=4, raw=31_000_000, sent=12_400_000, **requests):
+    model = {"requests": calls, "raw_tokens": raw, "sent_tokens": sent}
+    return {"models": {"m": model} if calls else {}, "cliffs": cliffs, "requests": requests}
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [
+        (status(), "cuesta: 62 calls, 4 cliffs, 18.6M of 31M prompt tokens saved (estimate)"),
+        (status(calls=1, cliffs=0), "cuesta: 1 call, 0 cliffs"),
+        (
+            status(cliffs=1, failed=2),
+            "cuesta: 62 calls, 1 cliff, 18.6M of 31M prompt tokens saved (estimate)"
+            "; 2 failed open, see `cuesta explain`",
+        ),
+    ],
+)
+def test_the_saving_in_words(told, line):
+    assert saving_line(told) == line
+
+
+def test_nothing_saved_because_nothing_came():
+    assert "no request came through the proxy" in saving_line(status(calls=0, **{"pass": 2}))

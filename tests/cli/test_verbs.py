@@ -1,0 +1,231 @@
+"""The verbs besides `run`: help that teaches, and answers that fit the screen."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from cli_support import CALL, CUESTA, cuesta
+
+from cuesta.store.sqlite import open_store
+from cuesta.trace.event import TraceEvent
+
+
+def widest(text):
+    return max(map(len, text.splitlines()))
+
+
+@pytest.mark.parametrize("verb", ["", "run", "serve", "status", "explain", "demo"])
+def test_help_teaches_by_example_within_80_columns(verb, environment):
+    result = cuesta(*([verb] if verb else []), "--help", env=environment)
+    assert result.returncode == 0
+    assert f"\n  cuesta {verb}" in result.stdout
+    assert widest(result.stdout) <= 80
+    assert "--parent-fd" not in result.stdout
+
+
+def test_no_verb_is_a_question_for_help(environment):
+    assert cuesta(env=environment).stdout == cuesta("--help", env=environment).stdout
+
+
+def test_version(environment):
+    assert cuesta("--version", env=environment).stdout.startswith("cuesta 0.")
+
+
+def test_a_verb_loads_only_what_it_needs():
+    code = "import sys, cuesta.cli.main, cuesta.cli.serve, cuesta.cli.run; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"rich", "aiohttp", "sqlite3", "asyncio", "http.client", "platformdirs", "hypothesis"}
+    assert heavy.isdisjoint(out.stdout.split())
+
+
+def call(address):
+    request = urllib.request.Request(
+        f"{address}/v1/messages", CALL.encode(), {"x-api-key": "sk-dummy"}
+    )
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:
+        return json.loads(answer.read())
+
+
+def test_serve_tells_where_it_listens_and_how_to_use_it(serving, upstream):
+    assert serving.block.startswith(f"Cuesta listens on {serving.address}\n")
+    assert f"upstream  {upstream.address}\n" in serving.block
+    assert "profile   default, threshold automatic\n" in serving.block
+    assert serving.block.endswith(f"  export ANTHROPIC_BASE_URL={serving.address}\n")
+    assert call(serving.address)["content"]
+    serving.send_signal(signal.SIGINT)
+    assert serving.wait(timeout=30) == 0
+
+
+def test_serve_says_which_port_is_taken(serving, environment):
+    result = cuesta("serve", "--port", serving.port, env=environment)
+    assert result.returncode == 2
+    assert f"port {serving.port} on 127.0.0.1 is in use" in result.stderr
+
+
+def test_serve_refuses_another_cuesta(serving, environment):
+    result = cuesta("serve", "--port", "0", "--upstream", serving.address, env=environment)
+    assert result.returncode == 2
+    assert "is a Cuesta proxy already" in result.stderr
+
+
+def test_status_and_explain_ask_a_running_proxy(serving, environment):
+    call(serving.address)
+    status = cuesta("status", "--port", serving.port, env=environment).stdout
+    assert "requests  1: 1 as they were\n" in status
+    assert "claude-opus-5-5" in status
+    told = cuesta("status", "--port", serving.port, "--json", env=environment).stdout
+    assert json.loads(told)["requests"] == {"keep": 1}
+    table = cuesta("explain", "--port", serving.port, env=environment).stdout
+    assert table.splitlines()[2].split()[2] == "keep"
+
+
+@pytest.mark.parametrize("verb", ["status", "explain"])
+def test_where_no_proxy_answers_there_is_advice(verb, environment):
+    result = cuesta(verb, "--port", "1", env=environment)
+    assert result.returncode == 1
+    assert "no Cuesta proxy answers on 127.0.0.1 port 1." in result.stderr
+    assert "cuesta serve" in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["status", "explain"])
+def test_where_nothing_was_kept_there_is_advice_and_nothing_is_made(verb, environment, tmp_path):
+    result = cuesta(verb, env=environment)
+    assert result.returncode == 1
+    assert "cuesta run -- claude" in result.stderr
+    assert f"cuesta {verb} --port 4141" in result.stderr
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """Records of three requests on two days."""
+
+    def event(at, **values):
+        basis = {"conversation": "3fa2c91b", "dialect": "anthropic", "path": "/v1/messages"}
+        return TraceEvent(at=at, model="claude-opus-5-5", status=200, **{**basis, **values})
+
+    now = time.mktime((2026, 11, 30, 20, 5, 11, 0, 0, -1))
+    store = open_store(tmp_path / "state" / "cuesta")
+    store.record(
+        event(
+            now - 86_400,
+            action="keep",
+            reason="20000 of 32000 tokens",
+            raw_tokens=20_000,
+            sent_tokens=20_000,
+        )
+    )
+    store.record(
+        event(
+            now,
+            action="replace",
+            reason="a long reason that says why the cliff fell where it did and not elsewhere",
+            raw_tokens=184_000,
+            sent_tokens=41_000,
+            cliffs=2,
+            new_cliff=True,
+            external=True,
+        )
+    )
+    store.record(
+        event(
+            now + 1,
+            action="pass",
+            reason="not a conversation",
+            conversation="",
+            path="/api/hello",
+            model="",
+            dialect="",
+            aborted=True,
+        )
+    )
+    store.close()
+
+
+@pytest.mark.usefixtures("kept")
+def test_explain_is_a_table_with_every_reason_in_full(environment):
+    lines = cuesta("explain", env=environment).stdout.splitlines()
+    assert widest("\n".join(lines)) <= 80
+    assert lines[1] == "-- 2026-11-29 --"
+    assert lines[2].split() == [
+        "20:05:11",
+        "3fa2c91b",
+        "keep",
+        "20K",
+        "->",
+        "20K",
+        "20000",
+        "of",
+        "32000",
+        "tokens",
+    ]
+    assert lines[3] == "-- 2026-11-30 --"
+    assert lines[4].startswith("20:05:11  3fa2c91b  replace     184K -> 41K   2 new  a long")
+    text = " ".join(" ".join(lines).split())
+    assert "says why the cliff fell where it did and not elsewhere; external cliff" in text
+    assert "not a conversation (/api/hello); the agent left" in text
+
+
+@pytest.mark.usefixtures("kept")
+def test_explain_shows_as_many_as_asked(environment):
+    lines = cuesta("explain", "-n", "1", env=environment).stdout.splitlines()
+    assert len([line for line in lines if line.startswith("20:05")]) == 1
+    told = json.loads(cuesta("explain", "-n", "2", "--json", env=environment).stdout)
+    assert [event["action"] for event in told] == ["pass", "replace"]
+    assert cuesta("explain", "-n", "0", env=environment).returncode == 2
+
+
+@pytest.mark.usefixtures("kept")
+def test_status_sums_what_was_kept(environment):
+    text = cuesta("status", env=environment).stdout
+    assert widest(text) <= 80
+    assert "requests  3: 1 as they were, 1 compacted, 1 passed on\n" in text
+    assert "cliffs    1, 1 of them external\n" in text
+    assert "prompts   61K tokens sent of 204K (70 % less; estimates)\n" in text
+
+
+def test_an_unknown_price_is_said_and_a_login_is_not_billed(environment, tmp_path):
+    store = open_store(tmp_path / "state" / "cuesta")
+    from cuesta.core.usage import Usage
+
+    for model, login in (("local-model", False), ("claude-opus-5-5", True)):
+        store.record(
+            TraceEvent(
+                0,
+                "c",
+                "anthropic",
+                "/v1/messages",
+                model,
+                "keep",
+                "",
+                status=200,
+                usage=Usage(input=1_000_000),
+                subscription=login,
+            )
+        )
+    store.close()
+    text = cuesta("status", env=environment).stdout
+    rows = {line.split()[0]: line.split()[-1] for line in text.splitlines() if line}
+    assert rows["local-model"] == "unknown"
+    assert rows["claude-opus-5-5"] == "$4.00*"
+    assert "* at list prices; a subscription is not billed by the token" in text
+
+
+def test_a_file_for_other_verbs_does_not_disturb_status(environment, tmp_path):
+    file = tmp_path / "config" / "cuesta" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f'port = 4000\nprofile = "paper"\nstate-dir = "{tmp_path / "elsewhere"}"\n')
+    result = cuesta("status", env=environment)
+    assert str(tmp_path / "elsewhere") in result.stderr.replace("\n", "")
+
+
+def test_ctrl_c_in_serve_s_terminal_leaves_no_traceback(shell, upstream):
+    shell.start(f"{' '.join(CUESTA)} serve --port 0 --upstream {upstream.address}")
+    shell.process.expect_exact("export ANTHROPIC_BASE_URL")
+    shell.press("c")
+    assert "Traceback" not in shell.prompt()
+    assert shell.last_status == 0
