@@ -40,6 +40,12 @@ class Agent:
         self.folder = folder
         self.command = f"{sys.executable} {HERE / 'agent.py'} {folder}"
 
+    def started_by(self, process):
+        """Wait for the start, or fail as soon as the launcher has ended without one."""
+        path = self.folder / "state.json"
+        wait_for(lambda: path.exists() or process.poll() is not None)
+        assert path.exists(), f"the launcher ended with {process.poll()}"
+
     @property
     def state(self):
         path = self.folder / "state.json"
@@ -151,7 +157,7 @@ class Upstream:
                 self.headers["content-length"] = "0"
                 self.do_POST()
 
-            do_HEAD = do_GET
+            do_HEAD = do_GET  # noqa: N815 - the library's name
 
             def log_message(self, *_):
                 pass

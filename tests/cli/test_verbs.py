@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 from cli_support import CALL, CUESTA, cuesta
 
+from cuesta.core.usage import Usage
 from cuesta.store.sqlite import open_store
 from cuesta.trace.event import TraceEvent
 
@@ -190,8 +191,6 @@ def test_status_sums_what_was_kept(environment):
 
 def test_an_unknown_price_is_said_and_a_login_is_not_billed(environment, tmp_path):
     store = open_store(tmp_path / "state" / "cuesta")
-    from cuesta.core.usage import Usage
-
     for model, login in (("local-model", False), ("claude-opus-5-5", True)):
         store.record(
             TraceEvent(

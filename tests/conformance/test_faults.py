@@ -92,7 +92,7 @@ def test_a_fault_makes_no_request_invalid(step, phase):
 
         def arm(_bench, cliffs, faults=faults, dice=dice):
             due = {"before the first cliff": cliffs == 0, "after three cliffs": cliffs >= 3}
-            faults.armed = due.get(phase, True) and dice.random() < 0.4
+            faults.armed = due.get(phase, True) and dice.random() < 0.5
 
         judge_history(history, bench_with(faults), report, before=arm)
         raised += faults.raised

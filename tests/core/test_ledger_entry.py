@@ -12,6 +12,7 @@ _CLIFFS = st.builds(
     Cliff,
     cut=_COUNTS,
     border=_COUNTS,
+    messages=_COUNTS,
     threshold=_COUNTS,
     fixed=_COUNTS,
     family=st.text(max_size=20),
@@ -29,7 +30,7 @@ _ENTRIES = st.builds(
     foreign=st.booleans(),
 )
 _ONE = Entry(
-    PROFILES["default"], "cliff", 1, (Cliff(4, 7, 32_000, 3_072, "m", False, False, "ab", 90),)
+    PROFILES["default"], "cliff", 1, (Cliff(4, 7, 15, 32_000, 3_072, "m", False, False, "ab", 90),)
 )
 
 

@@ -67,7 +67,8 @@ def test_members_may_follow_one_another(coding):
 
 @pytest.mark.parametrize("coding", ENCODERS)
 def test_a_bomb_takes_little_memory_before_it_is_refused(coding):
-    bomb = ENCODERS[coding](bytes(200 << 20))
+    nothing = bytes(100 << 20)
+    bomb = brotli.compress(nothing, quality=1) if coding == "br" else ENCODERS[coding](nothing)
     assert len(bomb) < 1 << 20
     tracemalloc.start()
     with pytest.raises(RequestError) as refused:

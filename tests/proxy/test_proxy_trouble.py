@@ -210,11 +210,21 @@ def test_plain_http_against_a_tls_port(run, certificate):
 
 def test_tls_against_a_plain_port(run, caplog):
     async def main():
-        async with (
-            Upstream() as upstream,
-            proxy_to(upstream.url.replace("http", "https")) as proxy,
-        ):
+        closed = asyncio.Event()
+
+        async def refuse(reader, writer):
+            await reader.read(1)
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+            await asyncio.wait([asyncio.ensure_future(writer.wait_closed())])
+            closed.set()
+
+        server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with proxy_to(f"https://127.0.0.1:{port}") as proxy:
             check_502(await ask_with_secret(proxy), caplog, "TLS", "scheme and port")
+        await within(closed.wait())
+        server.close()
 
     run(main())
 

@@ -69,6 +69,7 @@ def case(
     steps: Sequence[Step],
     *,
     known: Entry | None = None,
+    answered: bool = False,
     policy: Policy | None = None,
     model: str = PLAIN,
     window: int | None = None,
@@ -83,6 +84,7 @@ def case(
         window=window,
         policy=policy or profile("default"),
         known=known,
+        answered=answered,
         render=rendered,
         stale=stale,
     )
@@ -119,6 +121,7 @@ def cliff(cut: int, border: int, *, previous: int = 0, **changes: object) -> Cli
     values = {
         "cut": cut,
         "border": border,
+        "messages": 1 + 2 * border,
         "threshold": threshold,
         "fixed": 1_000,
         "family": PLAIN,

@@ -171,8 +171,10 @@ def test_a_threshold_that_head_and_tail_nearly_fill_is_called_tight():
 
 def test_a_retry_is_served_as_stored():
     known = entry(cliff(2, 5, threshold=10_000), policy=_AT_10K)
-    decision = replaced(_steps(*[2_000] * 5), policy=_AT_10K, known=known)
+    decision = replaced(_steps(*[2_000] * 5), policy=_AT_10K, known=known, answered=True)
     assert (decision.cliffs, decision.new, decision.reason) == (known.cliffs, False, "retry")
+    untouched = kept(_steps(*[9_000] * 5), policy=_AT_10K, known=entry(), answered=True)
+    assert untouched.reason == "retry"
 
 
 def test_between_cliffs_the_last_one_stays_in_force():
@@ -247,12 +249,21 @@ def test_a_digest_that_renders_to_other_bytes_opens_an_epoch():
     assert _only(decision).external
 
 
-@pytest.mark.parametrize("stale", ["", "other bytes"])
-def test_nothing_is_forced_while_a_call_is_open(stale: str):
+def test_an_epoch_is_forced_although_a_call_is_open():
     steps = [*_steps(*[2_000] * 5), Step(2_000, open=True)]
-    known = entry(cliff(2, 5), foreign=True)
-    decision = replaced(steps, known=known, stale=stale)
-    assert (decision.cliffs, decision.new) == (known.cliffs, False)
+    decision = replaced(steps, known=entry(cliff(2, 5), foreign=True))
+    assert decision.new
+    assert [(c.cut, c.border) for c in decision.cliffs] == [(2, 5), (3, 6)]
+
+
+def test_even_a_retry_is_forced_into_an_epoch():
+    steps = _steps(*[2_000] * 5)
+    for known, why in (
+        (entry(cliff(2, 5), foreign=True), {}),
+        (entry(cliff(2, 5)), {"stale": "other bytes"}),
+        (entry(cliff(2, 5)), {"model": "claude-opus-5"}),
+    ):
+        assert replaced(steps, known=known, answered=True, **why).new
 
 
 # Thinking.

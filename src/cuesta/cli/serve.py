@@ -114,7 +114,8 @@ def refuse_another_cuesta(upstream: str) -> None:
         return
     from cuesta.cli.status import fetch  # noqa: PLC0415 - seldom needed
 
-    if fetch(upstream, "/-/cuesta/health") is not None:
+    health = fetch(upstream, "/-/cuesta/health")
+    if isinstance(health, dict) and health.get("ok") is True:
         raise ConfigError(
             f"{upstream} is a Cuesta proxy already, and two in a row harm each other.\n"
             "Start the agent without `cuesta run`, or take that address out of\n"

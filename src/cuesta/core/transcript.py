@@ -43,7 +43,6 @@ class Block:
         texts: Its literal texts, in order: one for a text block, one a part for a result.
         name: The tool's name for a call; the wire's type name for media and opaque blocks.
         call_id: Pairs a call with its result.
-        served: Whether the provider answers this call itself, inside its own message.
         arguments: A call's arguments, read.
         error: Whether a result reports a failure.
         media: How many images or documents a result carries beside its texts.
@@ -54,7 +53,6 @@ class Block:
     texts: tuple[str, ...] = ()
     name: str = ""
     call_id: str = ""
-    served: bool = False
     arguments: Mapping[str, object] | None = None
     error: bool = False
     media: int = 0
@@ -86,7 +84,7 @@ class Outline:
         role: Who speaks.
         tokens: Estimated size.
         thinking: The part of `tokens` that goes when thinking is cut out.
-        opens: Ids of the calls that it makes and that the client answers.
+        opens: Ids of the calls that it makes.
         answers: Ids of the calls that it answers.
         thinks: Whether it holds thinking.
         only_thinks: Whether it holds nothing else, so that cutting the thinking empties it.
@@ -146,7 +144,7 @@ def outline(message: Message, digest: bytes, *, human: bool) -> Outline:
         role=message.role,
         tokens=_MESSAGE_OVERHEAD + sum(size for _, size in sizes),
         thinking=sum(thoughts),
-        opens=tuple(b.call_id for b in message.blocks if b.kind is BlockKind.CALL and not b.served),
+        opens=tuple(b.call_id for b in message.blocks if b.kind is BlockKind.CALL),
         answers=tuple(b.call_id for b in message.blocks if b.kind is BlockKind.RESULT),
         thinks=bool(thoughts),
         only_thinks=bool(sizes) and len(thoughts) == len(sizes),

@@ -4,8 +4,8 @@ Wire quirks that this file knows (Anthropic's API reference unless said otherwis
 - `content` is a string or a list of blocks; clients change between the two for the same message,
   and move `cache_control` from one block to another, so neither enters a message's identity.
 - A tool result's content may be missing, a string, or a list of typed blocks.
-- The provider's own tools answer inside the assistant message: `server_tool_use` and
-  `*_tool_result` stand together there.
+- The provider's own tools answer in an assistant message, not always the one of the call: a turn
+  may be paused, and a call beside a client's call is run only after the client has answered.
 - Messages of role `system` may stand between the others; those that add or remove tools, and
   `compaction` blocks made by the provider, must not be folded away.
 - Consecutive user messages are allowed, so a digest is a message of its own.
@@ -151,7 +151,7 @@ def _block(block: Mapping[str, Any]) -> Block:
     if kind in _THINKING:
         return _thinking(block)
     if kind in {"tool_use", "server_tool_use", "mcp_tool_use"}:
-        return _call(block, served=kind != "tool_use")
+        return _call(block)
     if kind.endswith("tool_result"):
         return _result(block)
     if kind in _MEDIA:
@@ -166,13 +166,12 @@ def _thinking(block: Mapping[str, Any]) -> Block:
     return Block(BlockKind.THINKING, (text,), weight=len(hidden) // 8)
 
 
-def _call(block: Mapping[str, Any], *, served: bool) -> Block:
+def _call(block: Mapping[str, Any]) -> Block:
     arguments = block.get("input")
     return Block(
         BlockKind.CALL,
         name=str(block.get("name", "")),
         call_id=str(block.get("id", "")),
-        served=served,
         arguments=arguments if isinstance(arguments, dict) else {},
     )
 

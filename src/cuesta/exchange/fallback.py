@@ -26,7 +26,8 @@ from cuesta.exchange.memory import Frozen, Recent
 
 _NEVER = Found(None, None)
 _UNKNOWN = Found(None, None)
-_FOREIGN = Frozen(0, b"")
+_UNTOUCHED = Entry(PROFILES["default"], "cliff", 0, ())
+_FOREIGN = Frozen(0, b"", _UNTOUCHED)
 """Stands for a turn that was answered behind other bytes than its epoch's."""
 
 
@@ -62,16 +63,17 @@ def fail_open(
     except Exception:  # noqa: BLE001 - whatever it is, the original is all there is
         return Fallback(None, "original bytes")
     past = yield from _past_a_cliff(links)
-    form = _thaw(request, links, frozen, past)
-    if form is not None:
-        yield from _note(links[-1], past, frozen, foreign=committing)
-        return Fallback(form, "frozen prefix of the epoch")
+    epoch = _epoch(links, frozen, past)
+    if epoch is not None:
+        yield from _note(links[-1], epoch.entry, frozen, foreign=committing)
+        return Fallback(_thaw(request, epoch), "frozen prefix of the epoch")
+    entry = past.entry or _UNTOUCHED
     checks = checks_prefixes(read_model(str(request.get("model", ""))))
     if past is _NEVER or not checks:
-        yield from _note(links[-1], past, frozen, foreign=committing and checks)
+        yield from _note(links[-1], entry, frozen, foreign=committing and checks)
         return Fallback(None, "original bytes")
     stripped = _without_thinking(request)
-    yield from _note(links[-1], past, frozen, foreign=True)
+    yield from _note(links[-1], entry, frozen, foreign=True)
     return Fallback(stripped, "original without thinking" if stripped else "original bytes")
 
 
@@ -106,10 +108,8 @@ def _plain_block(block: Any) -> Any:  # noqa: ANN401 - any JSON value
     return plain
 
 
-def _thaw(
-    request: dict[str, Any], links: Sequence[bytes], frozen: Recent[bytes, Frozen], past: Found
-) -> bytes | None:
-    """Continue the latest epoch that is remembered, if there is one.
+def _epoch(links: Sequence[bytes], frozen: Recent[bytes, Frozen], past: Found) -> Frozen | None:
+    """Return the beginning of the epoch in force, if it is remembered.
 
     Not where a later turn was answered behind other bytes than that epoch's.
     """
@@ -117,13 +117,16 @@ def _thaw(
         if past.entry is not None and past.entry.foreign and link == past.key:
             return None
         known = frozen.get(link)
-        if known is _FOREIGN:
-            return None
         if known is not None:
-            news = [_dump(message) for message in request["messages"][known.messages :]]
-            messages = b"[" + b",".join(filter(None, (known.sent, *news))) + b"]"
-            return _with_messages(request, messages)
+            return None if known is _FOREIGN else known
     return None
+
+
+def _thaw(request: dict[str, Any], epoch: Frozen) -> bytes:
+    """Put the client's new messages behind an epoch's beginning."""
+    news = [_dump(message) for message in request["messages"][epoch.messages :]]
+    messages = b"[" + b",".join(filter(None, (epoch.sent, *news))) + b"]"
+    return _with_messages(request, messages)
 
 
 def _past_a_cliff(links: Sequence[bytes]) -> Generator[Command, Event, Found]:
@@ -138,23 +141,20 @@ def _past_a_cliff(links: Sequence[bytes]) -> Generator[Command, Event, Found]:
 
 
 def _note(
-    link: bytes, past: Found, frozen: Recent[bytes, Frozen], *, foreign: bool
+    link: bytes, entry: Entry, frozen: Recent[bytes, Frozen], *, foreign: bool
 ) -> Generator[Command, Event, None]:
     """Write down which epoch a request was answered in, so that it is never answered otherwise.
 
     Args:
         link: The request's whole conversation.
-        past: The epoch in force.
+        entry: The epoch in force.
         frozen: Where the beginnings of epochs are remembered.
         foreign: Whether the bytes were not the epoch's, so that the next request must open one.
     """
     if foreign:
         frozen.put(link, _FOREIGN)
-    elif past is _UNKNOWN:
-        return
-    known = past.entry or Entry(PROFILES["default"], "cliff", 0, ())
     with suppress(Exception):
-        yield Commit(link, replace(known, foreign=foreign))
+        yield Commit(link, replace(entry, foreign=foreign))
 
 
 def _without_thinking(request: dict[str, Any]) -> bytes | None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from cuesta.core.ledger import Entry
+
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -73,10 +75,12 @@ class Frozen:
     Attributes:
         messages: How many of the client's messages it stands for.
         sent: The raw messages that were sent for them, joined by commas.
+        entry: What the ledger holds for the epoch.
     """
 
     messages: int
     sent: bytes
+    entry: Entry
 
     def __len__(self) -> int:
         """Return its size in bytes."""

@@ -234,9 +234,9 @@ class Planner:
             attempt.committing = True
             yield Commit(links[-1], entry)
             if not entry.foreign:
-                self._frozen.put(links[-1], sent.frozen(len(links)))
+                self._frozen.put(links[-1], sent.frozen(len(links), entry))
         elif found.key is not None and not entry.foreign and found.key not in self._frozen:
-            self._frozen.put(found.key, sent.frozen(links.index(found.key) + 1))
+            self._frozen.put(found.key, sent.frozen(links.index(found.key) + 1, entry))
         return Plan(
             body, "replace", decision.reason, request.model, links, entry.cliffs, decision.new,
             raw_tokens=case.fixed + transcript.tokens,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cuesta.core.ledger import Cliff
+from cuesta.core.ledger import Cliff, Entry
 from cuesta.core.transcript import Transcript
 from cuesta.dialects.base import Dialect
 from cuesta.exchange.memory import Frozen
@@ -30,9 +30,10 @@ class View:
         """The raw messages."""
         return [piece for _, piece in self.pieces]
 
-    def frozen(self, messages: int) -> Frozen:
-        """Return what stands for the client's first `messages` messages."""
-        return Frozen(messages, b",".join(piece for i, piece in self.pieces if i < messages))
+    def frozen(self, messages: int, entry: Entry) -> Frozen:
+        """Return what stands for the client's first `messages` messages in an entry's epoch."""
+        sent = b",".join(piece for i, piece in self.pieces if i < messages)
+        return Frozen(messages, sent, entry)
 
 
 def view(

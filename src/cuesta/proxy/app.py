@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from cuesta.proxy.visit import Call, House, Visit
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from cuesta.proxy.engine import Engine, TapFactory
     from cuesta.proxy.options import ProxyOptions
@@ -34,7 +35,8 @@ _KEEP_ALIVE_S = 600
 _HEAD_LIMIT = 256 * 1024
 _HEADERS_LIMIT = 1_000
 _BACKLOG = 1024
-_CUT_S = 1.0
+_SETTLE_S = 5.0
+_CLOSE_S = 1.0
 
 
 class Proxy:
@@ -120,13 +122,12 @@ class Proxy:
         self._stopping = True
         if self._listener is not None:
             self._listener.close()
-        if self._web is not None:
-            for connection in self._web.connections:
-                if connection not in self._busy:
-                    connection.force_close()
+        self._close_connections(but=self._busy)
         await self._drain(self._options.drain_s if drain_s is None else drain_s)
         if self._web is not None:
-            await self._web.shutdown(_CUT_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._connections_gone(), _CLOSE_S)
+            await self._web.shutdown(_CLOSE_S)
         await self._house.upstream.close()
         self._workers.close()
 
@@ -142,9 +143,20 @@ class Proxy:
         await asyncio.wait((cut, idle), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for visit in self._visits.values():
             visit.leave()
-        await asyncio.wait((idle,), timeout=_CUT_S)
+        self._close_connections(but=())
+        await asyncio.wait((idle,), timeout=_SETTLE_S)
         cut.cancel()
         idle.cancel()
+
+    def _close_connections(self, but: Collection[web.RequestHandler]) -> None:
+        """Close connections in order: what is buffered for them still goes out."""
+        for connection in self._web.connections if self._web else ():
+            if connection not in but:
+                connection.force_close()
+
+    async def _connections_gone(self) -> None:
+        while self._web and self._web.connections:  # noqa: ASYNC110 - aiohttp has no event for it
+            await asyncio.sleep(0.01)
 
     def _look_whether_idle(self) -> None:
         if self._stopping and not self._busy and not self._visits:

@@ -109,9 +109,11 @@ class _Deflate:
                 return
             data, self._held = self._held, b""
             self._inflater = zlib.decompressobj(wbits=15 if _is_zlib(data) else -15)
-        if self._inflater.eof and data:
+        if not self._inflater.eof:
+            yield from _inflate(self._inflater, data)
+            data = self._inflater.unused_data
+        if data:
             raise UndecodableError("bytes after the end of a deflate stream")
-        yield from _inflate(self._inflater, data)
 
 
 def _is_zlib(data: bytes) -> bool:

@@ -59,25 +59,27 @@ def _is_excepted(host: str, proxies: dict[str, str]) -> bool:
 
 
 def trust(environ: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return the authorities to trust, or None: the platform's alone.
+    """Return the authorities to trust, or None: those of Python's default context.
 
     `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE` and `NODE_EXTRA_CA_CERTS` each add to what the platform
-    trusts. A file that cannot be read is reported and left out.
+    trusts; OpenSSL by itself takes the first instead. Reading a bundle takes a tenth of a second,
+    so none is read twice. One that cannot be read is reported and left out.
     """
-    extra = {name: environ[name] for name in _EXTRA_TRUST if environ.get(name)}
-    if not extra:
+    platform = ssl.get_default_verify_paths().openssl_cafile
+    named = {name: environ[name] for name in _EXTRA_TRUST if environ.get(name)}
+    wanted = {Path(place).resolve(): name for name, place in named.items()}
+    if Path(platform).is_file():
+        wanted[Path(platform).resolve()] = "the platform"
+    wanted.pop(Path(environ.get("SSL_CERT_FILE") or platform).resolve(), None)
+    if not wanted:
         return None
     context = ssl.create_default_context()
-    defaults = ssl.get_default_verify_paths()
-    # OpenSSL takes SSL_CERT_FILE instead of the platform's file; here it comes on top.
-    if Path(defaults.openssl_cafile).is_file():
-        context.load_verify_locations(cafile=defaults.openssl_cafile)
-    for name, place in extra.items():
+    for place, name in wanted.items():
         try:
-            is_folder = Path(place).is_dir()
-            context.load_verify_locations(
-                cafile=None if is_folder else place, capath=place if is_folder else None
-            )
+            if place.is_dir():
+                context.load_verify_locations(capath=place)
+            else:
+                context.load_verify_locations(cafile=place)
         except (OSError, ssl.SSLError) as error:
             reason = getattr(error, "strerror", None) or "it holds no certificates"
             _logger.warning("%s names %s, which is left out: %s", name, place, reason)

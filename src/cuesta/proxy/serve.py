@@ -91,9 +91,7 @@ async def _serve(
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             _stop_at_end_of(parent_fd, stop)
     await proxy.start(socket.socket(fileno=fd) if fd is not None else None)
-    # What lives now lives to the end: no collection needs to look at it again.
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # what lives now lives to the end: no collection needs to look at it
     if on_ready is not None:
         on_ready(proxy, store)
     await stop.wait()

@@ -121,7 +121,7 @@ class _Walk:
         if added < gap:
             return None, f"{added} of {gap} tokens since the last cliff"
         previous = cliffs[-1].cut if cliffs else 0
-        wanted = min(border - policy.keep_turns, last_cut(transcript))
+        wanted = last_cut(transcript, border - policy.keep_turns)
         if wanted <= previous:
             return None, "nothing to fold"
         cut = safe_cut(transcript, wanted, border) if self._strips(wanted, border) else wanted
@@ -183,7 +183,7 @@ class _Walk:
         transcript = self.case.transcript
         cut = cliffs[-1].cut if cliffs else 0
         if cliffs or (threshold and self._size([], self.now) > threshold):
-            cut = max(cut, min(self.now - self.case.policy.keep_turns, last_cut(transcript)))
+            cut = max(cut, last_cut(transcript, self.now - self.case.policy.keep_turns))
         safe = safe_cut(transcript, cut, self.now) if self._strips(cut, self.now) else cut
         if safe is None:
             return None
@@ -193,10 +193,16 @@ class _Walk:
         return (*cliffs, self._build(safe, self.now, previous, external=True))
 
 
-def last_cut(transcript: Transcript) -> int:
-    """Return the last cut that crosses no barrier."""
-    barriers = (i for i, turn in enumerate(transcript.turns) if turn.barrier)
-    return next(barriers, len(transcript.turns))
+def last_cut(transcript: Transcript, wanted: int) -> int:
+    """Return the last cut up to `wanted` that crosses no barrier and parts no call from its result.
+
+    0 where there is none.
+    """
+    turns = transcript.turns[: max(wanted, 0)]
+    cut = next((i for i, turn in enumerate(turns) if turn.barrier), len(turns))
+    while cut > 0 and not turns[cut - 1].closed:
+        cut -= 1
+    return cut
 
 
 def safe_cut(transcript: Transcript, cut: int, border: int) -> int | None:

@@ -13,7 +13,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-import brotli
+import brotli  # type: ignore[import-untyped]
 import zstandard
 
 from cuesta.core.errors import RequestError

@@ -58,7 +58,7 @@ class ClientHistory:
         model: The model's name; drawn when None, half of the time one that checks prefixes.
         turns: How many main requests are made; retries, side calls and lost requests come on top.
         scale: Multiplies the length of tool results. At 1 a history of 60 turns holds some 30,000
-            tokens, at 6 some 180,000.
+            tokens, at 6 some 120,000.
     """
 
     def __init__(

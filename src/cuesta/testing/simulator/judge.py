@@ -147,7 +147,7 @@ class Judge:
             if block.get("type") in THINKING:
                 self.signatures.remember(block, prefix, request.model.key)
             prefix = prefix.then("assistant", block)
-        self._answers.remember(content)
+        self._answers.remember(request, content)
 
     def prompt_tokens(self, request: Request) -> int:
         """Return what a request's prompt is billed as, in tokens."""

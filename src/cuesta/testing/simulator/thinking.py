@@ -141,9 +141,9 @@ class Answers:
     def __init__(self) -> None:
         self._kept: dict[tuple[str, ...], set[tuple[Part, ...]]] = {}
 
-    def remember(self, content: list[Json]) -> None:
-        """Keep one answer's blocks."""
-        parts = [
+    def remember(self, request: Request, content: list[Json]) -> None:
+        """Keep one answer's blocks; an answer to a paused turn goes on with that turn."""
+        parts = _paused(request) + [
             Part(
                 str(block["type"]), _mark(block["type"], str(block.get("id")), block_digest(block))
             )
@@ -187,6 +187,12 @@ def _last_answer(request: Request) -> tuple[list[Part], list[tuple[int, int]], b
 
 def _leading(request: Request, places: list[int]) -> int:
     return request.messages[places[0]].leading
+
+
+def _paused(request: Request) -> list[Part]:
+    """Return the blocks of the turn that a request ends with, if the model is to go on with it."""
+    turns = [turn for turn in request.turns if turn[0] != "system"]
+    return _last_answer(request)[0] if turns and turns[-1][0] == "assistant" else []
 
 
 def last_answer_is_untouched(request: Request, answers: Answers) -> Refusal | None:
