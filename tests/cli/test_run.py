@@ -45,7 +45,7 @@ def said(process):
 
 def test_requests_go_through_and_the_end_says_what_it_was_worth(running, agent, upstream):
     assert "good day" in agent.ask("post", f"/v1/messages {CALL}")
-    assert upstream.paths == ["/v1/messages"]
+    assert upstream.paths[-1] == "/v1/messages"
     agent.order("exit", "3")
     assert said(running) == ("", "cuesta: 1 call, 0 cliffs\n")
     assert running.returncode == 3
@@ -68,7 +68,7 @@ def test_an_address_that_was_set_is_the_upstream(agent, environment, upstream):
     ) as process:
         agent.started_by(process)
         assert "good day" in agent.ask("get", "/any/path?query=1")
-        assert upstream.paths == ["/any/path?query=1"]
+        assert upstream.paths[-1] == "/any/path?query=1"
         agent.order("exit", "0")
         assert process.wait() == 0
 
@@ -147,7 +147,8 @@ def test_another_cuesta_is_refused_as_the_upstream(serving, agent, environment):
         (["run", "--threshold", "x", "--", "true"], 2, "argument --threshold: expected a whole"),
         (["run", "--profile", "loud", "--", "true"], 2, "loud"),
         (["run", "--port", "1", "--", "true"], 2, "unrecognized arguments: --port"),
-        (["serve", "--upstream", "nonsense"], 2, "nonsense"),
+        (["serve", "--upstream", "nonsense"], 2, "must be a URL like https://host, not 'nonsense'"),
+        (["run", "--upstream", "nonsense", "--", "true"], 2, "must be a URL like https://host"),
         (["serve", "--port", "70000"], 2, "port 70000 does not exist"),
         (["frobnicate"], 2, "there is no verb `frobnicate`; see `cuesta --help`."),
         (["statsu"], 2, "did you mean `cuesta status`?"),
@@ -160,6 +161,14 @@ def test_mistakes_are_told_in_words(words, status, message, environment):
     assert message in result.stderr
     assert "Traceback" not in result.stderr
     assert max(map(len, result.stderr.splitlines())) <= 80
+
+
+def test_an_http_proxy_that_cannot_be_used_is_told_before_the_start(environment):
+    environment["ALL_PROXY"] = "socks5://127.0.0.1:1080"
+    result = cuesta("run", "--", "echo", "started", env=environment)
+    assert result.returncode == 2
+    assert "socks5" in result.stderr
+    assert result.stdout == ""
 
 
 def test_claude_code_is_started_with_its_settings_overridden(tmp_path, environment, upstream):
@@ -187,9 +196,10 @@ def test_warnings_stand_before_the_start(tmp_path, environment):
     program.chmod(0o755)
     environment["CLAUDE_CODE_USE_BEDROCK"] = "1"
     result = cuesta("run", "--", str(program), env=environment)
-    first, second, *_ = result.stderr.splitlines()
-    assert first.startswith("cuesta: warning: CLAUDE_CODE_USE_BEDROCK in the environment makes")
-    assert second == "started"
+    before, _, after = result.stderr.partition("started\n")
+    assert before.startswith("cuesta: warning: CLAUDE_CODE_USE_BEDROCK in the environment makes")
+    assert after.startswith("cuesta: no request came through the proxy.")
+    assert max(map(len, result.stderr.splitlines())) <= 80
 
 
 def status(calls=62, cliffs=4, raw=31_000_000, sent=12_400_000, **requests):
@@ -199,10 +209,10 @@ def status(calls=62, cliffs=4, raw=31_000_000, sent=12_400_000, **requests):
 
 def test_the_saving_in_words():
     saved = "18.6M of 31M prompt tokens saved (estimate)"
-    assert saving_line(status()) == f"cuesta: 62 calls, 4 cliffs, {saved}"
-    assert saving_line(status(calls=1, cliffs=0)) == "cuesta: 1 call, 0 cliffs"
+    assert saving_line(status()) == f"62 calls, 4 cliffs, {saved}"
+    assert saving_line(status(calls=1, cliffs=0)) == "1 call, 0 cliffs"
     assert saving_line(status(cliffs=1, failed=2)) == (
-        f"cuesta: 62 calls, 1 cliff, {saved}; 2 failed open, see `cuesta explain`"
+        f"62 calls, 1 cliff, {saved}; 2 failed open, see `cuesta explain`"
     )
 
 

@@ -106,8 +106,13 @@ def kept(tmp_path):
     """Records of three requests on two days."""
 
     def event(at, **values):
-        basis = {"conversation": "3fa2c91b", "dialect": "anthropic", "path": "/v1/messages"}
-        return TraceEvent(at=at, model="claude-opus-5-5", status=200, **{**basis, **values})
+        basis = {
+            "conversation": "3fa2c91b",
+            "dialect": "anthropic",
+            "path": "/v1/messages",
+            "model": "claude-opus-5-5",
+        }
+        return TraceEvent(at=at, status=200, **{**basis, **values})
 
     now = time.mktime((2026, 11, 30, 20, 5, 11, 0, 0, -1))
     store = open_store(tmp_path / "state" / "cuesta")

@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import dataclasses
 import json
+import sys
 import zlib
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from cuesta.core.usage import Usage
 from cuesta.exchange.events import Record, Send
@@ -278,3 +280,56 @@ def gzipped(data):
 def raw_deflated(data):
     compressor = zlib.compressobj(wbits=-15)
     return compressor.compress(data) + compressor.flush()
+
+
+PROGRAM = """
+import json, sys
+sys.path[:0] = json.loads(sys.argv[2])
+from cuesta.proxy.options import ProxyOptions
+from cuesta.proxy.serve import run
+from cuesta.exchange.events import Send
+
+class Engine:
+    def exchange(self, arrived):
+        yield Send(None, "", "")
+
+settings = json.loads(sys.argv[1])
+descriptors = settings.pop("descriptors")
+run(ProxyOptions(**settings), Engine(), {}, **descriptors,
+    on_ready=lambda proxy, store: print(proxy.port, repr(store.degraded), flush=True))
+print("ended", flush=True)
+"""
+
+
+class Process:
+    """A proxy in a process of its own; `port` is set once it serves."""
+
+    def __init__(self, upstream, descriptors=None, **options):
+        self.settings = {
+            "upstream": upstream.url,
+            "port": 0,
+            "ephemeral": True,
+            "descriptors": descriptors or {},
+            **options,
+        }
+
+    async def __aenter__(self):
+        paths = [str(Path(__file__).parent), *sys.path]
+        self.child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", PROGRAM, json.dumps(self.settings), json.dumps(paths),
+            stdout=asyncio.subprocess.PIPE, pass_fds=self.settings["descriptors"].values(),
+        )  # fmt: skip
+        line = (await within(self.child.stdout.readline())).split()
+        self.port, self.degraded = int(line[0]), line[1]
+        return self
+
+    async def ended(self):
+        """Wait for its orderly end."""
+        assert await within(self.child.stdout.read()) == b"ended\n"
+        return await within(self.child.wait())
+
+    async def __aexit__(self, *_):
+        if self.child.returncode is None:
+            self.child.kill()
+        await self.child.wait()
+        self.child._transport.close()

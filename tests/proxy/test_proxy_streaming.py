@@ -281,3 +281,14 @@ def test_an_early_refusal_of_a_large_upload_reaches_the_client(run):
         server.close()
 
     run(main())
+
+
+def test_a_long_answer_meets_no_timeout(run):
+    """No test can wait five minutes, the default of aiohttp: look at the setting."""
+
+    async def main():
+        async with Upstream() as upstream, proxy_to(upstream) as proxy:
+            timeout = proxy._house.upstream._session.timeout
+            assert (timeout.total, timeout.sock_read) == (None, None)
+
+    run(main())

@@ -7,10 +7,12 @@ import logging
 import socket
 import ssl
 import subprocess
+from pathlib import Path
 
 import pytest
 from proxy_rig import (
     Engine,
+    Process,
     Upstream,
     ask,
     connection,
@@ -139,18 +141,21 @@ def test_the_connection_survives_an_error_of_the_upstream(run):
     run(main())
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tls")
+def make_certificate(folder):
     key, cert = folder / "key.pem", folder / "cert.pem"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
     command += ["-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=test"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1,DNS:upstream.example"]
     try:
         subprocess.run(command, check=True, capture_output=True)
     except FileNotFoundError:
         pytest.skip("needs the openssl command to make a certificate")
     return cert, key
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 def tls(certificate):
@@ -168,7 +173,7 @@ def test_a_certificate_nobody_vouches_for(run, certificate, caplog):
     run(main())
 
 
-@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"])
+@pytest.mark.parametrize("name", ["REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"])
 def test_authorities_of_the_environment_are_trusted(run, certificate, monkeypatch, name):
     monkeypatch.setenv(name, str(certificate[0]))
 
@@ -179,22 +184,46 @@ def test_authorities_of_the_environment_are_trusted(run, certificate, monkeypatc
     run(main())
 
 
-def test_authorities_of_the_environment_come_on_top(certificate, monkeypatch):
-    platform = ssl.create_default_context().cert_store_stats()["x509_ca"]
-    for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
-        monkeypatch.setenv(name, str(certificate[0]))
-        together = trust({name: str(certificate[0])}).cert_store_stats()
-        assert together["x509_ca"] == platform + 1
+def test_the_authority_that_openssl_itself_takes_is_trusted(run, certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+
+    async def main():
+        async with (
+            Upstream(ssl=tls(certificate)) as upstream,
+            Process(upstream) as process,
+        ):
+            assert (await ask(process, request(body=b"{}"))).status == 200
+
+    run(main())
+
+
+def test_authorities_of_the_environment_come_on_top(certificate, monkeypatch, tmp_path):
+    platform = tmp_path / "platform.pem"
+    platform.write_bytes(make_certificate(tmp_path)[0].read_bytes())
+    paths = ssl.get_default_verify_paths()._replace(openssl_cafile=str(platform))
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: paths)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "nothing"))
+    context = trust({"SSL_CERT_FILE": str(certificate[0])})
+    assert context.cert_store_stats()["x509"] == 2
+
+
+def test_a_bundle_is_not_read_twice(certificate, monkeypatch):
+    paths = ssl.get_default_verify_paths()._replace(openssl_cafile="/nowhere")
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: paths)
+    place = str(certificate[0])
+    assert trust({}) is None
+    assert trust({"SSL_CERT_FILE": place, "NODE_EXTRA_CA_CERTS": place}) is None
+    assert trust({"NODE_EXTRA_CA_CERTS": place}) is not None
 
 
 def test_an_authority_that_cannot_be_read_is_reported_and_left_out(tmp_path, caplog):
     empty = tmp_path / "empty.pem"
     empty.write_text("")
-    environ = {"SSL_CERT_FILE": str(empty), "NODE_EXTRA_CA_CERTS": str(tmp_path / "gone.pem")}
+    environ = {"REQUESTS_CA_BUNDLE": str(empty), "NODE_EXTRA_CA_CERTS": str(tmp_path / "gone.pem")}
     assert trust(environ) is not None
     assert "NODE_EXTRA_CA_CERTS" in caplog.text
-    assert "SSL_CERT_FILE" in caplog.text
-    assert trust({}) is None
+    assert "REQUESTS_CA_BUNDLE" in caplog.text
 
 
 def test_plain_http_against_a_tls_port(run, certificate):
@@ -272,14 +301,12 @@ def test_an_https_upstream_is_reached_by_a_tunnel_and_keeps_its_headers_from_the
             middle = await asyncio.start_server(tunnel, "127.0.0.1", 0)
             port = middle.sockets[0].getsockname()[1]
             monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
-            # The certificate is for this machine, which is never reached through a proxy.
-            monkeypatch.setattr("cuesta.proxy.environment.is_ours", lambda _name: False)
-            async with proxy_to(upstream) as proxy:
+            async with proxy_to("https://upstream.example") as proxy:
                 answer = await ask(proxy, request("/v1", b"x-api-key: " + SECRET))
                 assert answer.status == 200
             await within(asyncio.wait(relays))
             middle.close()
-            assert tunnels[0].line == f"CONNECT 127.0.0.1:{upstream.port} HTTP/1.1".encode()
+            assert tunnels[0].line == b"CONNECT upstream.example:443 HTTP/1.1"
             assert not tunnels[0].all(b"x-api-key")
             assert upstream.requests[0].all(b"x-api-key") == [SECRET]
 

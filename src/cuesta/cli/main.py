@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from cuesta.cli import tell
 from cuesta.core.errors import ConfigError, CuestaError
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ Verbs:
 """
 
 _DEMO_HELP = """\
-Let a scripted agent do a long job twice, directly and through the proxy, against
-a simulated provider on this machine. Nothing leaves it and no key is needed.
+Let a scripted agent do a long job twice, directly and through the proxy, with a
+simulated provider on this machine. Nothing leaves it and no key is needed.
 
   cuesta demo
   cuesta demo --profile paper --json
@@ -109,7 +110,7 @@ def _demo(words: list[str]) -> int:
 
 
 def _complain(error: Exception, status: int) -> int:
-    print(f"cuesta: error: {error}", file=sys.stderr)
+    tell(f"error: {error}")
     return status
 
 

@@ -11,9 +11,10 @@ from argparse import REMAINDER, SUPPRESS
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cuesta.cli import tell
 from cuesta.cli.launcher import Proxy, leave, listen, run_beside
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather, to_environment
-from cuesta.cli.serve import refuse_another_cuesta
+from cuesta.cli.serve import check_upstream
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.harnesses import Launch, find_harness
@@ -38,7 +39,7 @@ a model like `opus[1m]` to have the million back. Remote Control stays off.
 """
 
 _NOTHING_CAME = (
-    "cuesta: no request came through the proxy. Does the agent take its address from\n"
+    "no request came through the proxy. Does the agent take its address from\n"
     "ANTHROPIC_BASE_URL? A setting of its own may go before it."
 )
 _NOT_EXECUTABLE = 126
@@ -72,9 +73,9 @@ def main(argv: list[str]) -> int:
     )
     launch = find_harness(command).prepare(launch)
     options = dataclasses.replace(options, upstream=launch.upstream or options.upstream)
-    refuse_another_cuesta(options.upstream)
+    check_upstream(options.upstream)
     for warning in launch.warnings:
-        print(f"cuesta: warning: {warning}.", file=sys.stderr)
+        tell(f"warning: {warning}.")
 
     run = secrets.token_hex(4)
     log = _log_file(options, run)
@@ -95,7 +96,7 @@ def _beside(proxy: Proxy, launch: Launch, log: Path) -> int:
     except OSError as error:
         absent = isinstance(error, FileNotFoundError)
         problem = "command not found" if absent else f"cannot be started: {error.strerror}"
-        print(f"cuesta: error: {error.filename}: {problem}", file=sys.stderr)
+        tell(f"error: {error.filename}: {problem}")
         return _NOT_FOUND if absent else _NOT_EXECUTABLE
     finally:
         proxy.stop()
@@ -104,11 +105,11 @@ def _beside(proxy: Proxy, launch: Launch, log: Path) -> int:
                 log.unlink()
     if status is None:
         where = f"; see {log}" if log.is_file() else ""
-        print(f"cuesta: the proxy gave no account of the run{where}", file=sys.stderr)
+        tell(f"the proxy gave no account of the run{where}")
     else:
-        print(saving_line(status), file=sys.stderr)
+        tell(saving_line(status))
         if status["degraded"]:
-            print(f"cuesta: warning: {status['degraded']}", file=sys.stderr)
+            tell(f"warning: {status['degraded']}")
     return leave(ended)
 
 
@@ -128,7 +129,7 @@ def saving_line(status: Mapping[str, Any]) -> str:
     calls = sum(model["requests"] for model in models)
     if not calls:
         return _NOTHING_CAME
-    counted = f"cuesta: {_count(calls, 'call')}, {_count(status['cliffs'], 'cliff')}"
+    counted = f"{_count(calls, 'call')}, {_count(status['cliffs'], 'cliff')}"
     raw = sum(model["raw_tokens"] for model in models)
     sent = sum(model["sent_tokens"] for model in models)
     if status["cliffs"]:

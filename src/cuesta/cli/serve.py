@@ -39,6 +39,7 @@ In the agent's shell:
   export ANTHROPIC_BASE_URL={address}"""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_HTTP_PROXIES = ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 
 
 def main(argv: list[str]) -> int:
@@ -52,7 +53,8 @@ def main(argv: list[str]) -> int:
     given = gather(arguments, os.environ, *DECLARATIONS)
     options = given.build(ProxyOptions)
     compaction = given.build(CompactionOptions)
-    refuse_another_cuesta(options.upstream)
+    if arguments.fd is None:
+        check_upstream(options.upstream)
 
     from cuesta.dialects.registry import DIALECTS  # noqa: PLC0415 - slow, and mistakes come first
     from cuesta.exchange.engine import Engine  # noqa: PLC0415 - likewise
@@ -104,13 +106,23 @@ def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degr
     return block
 
 
-def refuse_another_cuesta(upstream: str) -> None:
-    """Refuse a Cuesta as the upstream: two in a row would compact each other's compactions.
+def check_upstream(upstream: str) -> None:
+    """Find out early, and in the foreground, what the proxy would stumble over.
+
+    Two proxies in a row would compact each other's compactions; only addresses of this machine are
+    asked whether they are one.
 
     Raises:
-        ConfigError: If a Cuesta listens there. Only addresses of this machine are asked.
+        ConfigError: If requests cannot be sent there.
     """
-    if urlsplit(upstream).hostname not in _LOOPBACK:
+    parts = urlsplit(upstream)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"the upstream must be a URL like https://host, not {upstream!r}")
+    if any(os.environ.get(name) for name in _HTTP_PROXIES):
+        from cuesta.proxy.environment import http_proxy_for  # noqa: PLC0415 - seldom needed
+
+        http_proxy_for(parts.scheme, parts.hostname)
+    if parts.hostname not in _LOOPBACK:
         return
     from cuesta.cli.status import fetch  # noqa: PLC0415 - seldom needed
 

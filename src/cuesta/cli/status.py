@@ -57,8 +57,9 @@ def _lines(status: Mapping[str, Any]) -> Iterator[str]:
     if status.get("upstream"):
         yield f"upstream  {status['upstream']}"
     models = status["models"]
-    actions = (f"{n} {_ACTIONS.get(name, name)}" for name, n in status["requests"].items())
-    yield f"requests  {sum(status['requests'].values())}: {', '.join(actions) or 'none yet'}"
+    counts = status["requests"]
+    actions = (f"{counts[name]} {words}" for name, words in _ACTIONS.items() if counts.get(name))
+    yield f"requests  {sum(counts.values())}: {', '.join(actions) or 'none yet'}"
     yield f"cliffs    {status['cliffs']}, {status['external_cliffs']} of them external"
     raw = sum(model["raw_tokens"] for model in models.values())
     sent = sum(model["sent_tokens"] for model in models.values())

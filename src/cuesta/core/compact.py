@@ -64,6 +64,8 @@ class Source:
 def fold(source: Source, previous: int, cut: int, policy: Policy, threshold: int) -> Digest:
     """Fold turns `previous` to `cut` into a digest.
 
+    Pinned turns stay whole and leave no trace here.
+
     Args:
         source: The conversation's own messages.
         previous: The last cliff's cut: the session folded now begins there.
@@ -73,8 +75,9 @@ def fold(source: Source, previous: int, cut: int, policy: Policy, threshold: int
     """
     earlier = _earlier_human(source, previous) if policy.human_for_ever else []
     steps: list[Part] = []
-    for turn in range(previous, cut):
-        steps += _turn_parts(source, turn, policy)
+    for number in range(previous, cut):
+        if not source.transcript.turns[number].pinned:
+            steps += _turn_parts(source, number, policy)
     steps = _latest_notices(steps, policy)
     human = [p.quotes[0].text for p in (*earlier, *steps) if p.kind is PartKind.USER]
     limit = _human_limit(human, policy.human_chars, int(policy.human_share * threshold))
@@ -86,11 +89,9 @@ def fold(source: Source, previous: int, cut: int, policy: Policy, threshold: int
 
 def _earlier_human(source: Source, before: int) -> list[Part]:
     """Return what people said in the turns before the folded session, read from the originals."""
-    turns = source.transcript.turns[:before]
-    if not turns:
-        return []
     outlines = source.transcript.outlines
-    spoken = (i for i in range(turns[0].start, turns[-1].stop) if outlines[i].human)
+    turns = (turn for turn in source.transcript.turns[:before] if not turn.pinned)
+    spoken = (i for turn in turns for i in range(turn.start, turn.stop) if outlines[i].human)
     parts = (part for i in spoken for part in _user_parts(source, source.message(i)))
     return [part for part in parts if part.kind is PartKind.USER]
 

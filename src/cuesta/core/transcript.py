@@ -66,12 +66,14 @@ class Message:
     Attributes:
         role: Who speaks.
         blocks: What it holds.
-        barrier: Whether folding it away would change more than text (tools that it adds or removes,
-            a compaction made by the provider): no cut ever crosses it.
+        pinned: Whether folding it away would change the tools, so that its turn is kept whole.
+        barrier: Whether no cut may cross it: a compaction made by the provider, who reads nothing
+            that stands before it.
     """
 
     role: Role
     blocks: tuple[Block, ...]
+    pinned: bool = False
     barrier: bool = False
 
 
@@ -89,6 +91,7 @@ class Outline:
         thinks: Whether it holds thinking.
         only_thinks: Whether it holds nothing else, so that cutting the thinking empties it.
         empty: Whether it holds no block at all.
+        pinned: See `Message`.
         barrier: See `Message`.
         human: Whether a person speaks in it.
     """
@@ -102,6 +105,7 @@ class Outline:
     thinks: bool = False
     only_thinks: bool = False
     empty: bool = False
+    pinned: bool = False
     barrier: bool = False
     human: bool = False
 
@@ -149,6 +153,7 @@ def outline(message: Message, digest: bytes, *, human: bool) -> Outline:
         thinks=bool(thoughts),
         only_thinks=bool(sizes) and len(thoughts) == len(sizes),
         empty=not sizes,
+        pinned=message.pinned,
         barrier=message.barrier,
         human=human,
     )
@@ -165,6 +170,7 @@ class Turn:
         thinking: The part of `tokens` that is thinking.
         thinks: Whether it holds thinking.
         closed: Whether the model's step has ended and every call in it is answered.
+        pinned: Whether it stays whole, wherever the cut is.
         barrier: Whether no cut may cross it.
     """
 
@@ -174,6 +180,7 @@ class Turn:
     thinking: int
     thinks: bool
     closed: bool
+    pinned: bool
     barrier: bool
 
 
@@ -202,6 +209,11 @@ class Transcript:
         users = [i for i in range(self.head) if self.outlines[i].role is Role.USER]
         return users[-1] if users else -1
 
+    def kept(self, cut: int, border: int) -> tuple[Turn, ...]:
+        """Return the turns before a border that a cut keeps: those behind it, and pinned ones."""
+        pinned = tuple(turn for turn in self.turns[:cut] if turn.pinned)
+        return pinned + self.turns[cut:border]
+
     @property
     def tokens(self) -> int:
         """Estimated size of all messages."""
@@ -219,6 +231,7 @@ def _turn(outlines: Sequence[Outline], start: int, stop: int) -> Turn:
         thinking=sum(o.thinking for o in span),
         thinks=any(o.thinks for o in span),
         closed=span[-1].role is not Role.ASSISTANT and opened <= answered,
+        pinned=any(o.pinned for o in span),
         barrier=any(o.barrier for o in span),
     )
 

@@ -34,7 +34,8 @@ _ROLES = {
 }
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _MEDIA = frozenset({"image", "document"})
-_BARRIERS = frozenset({"tool_addition", "tool_removal", "compaction"})
+_PINNED = frozenset({"tool_addition", "tool_removal"})
+_BARRIERS = frozenset({"compaction"})
 _DOCUMENT_TOKENS = 3000
 
 
@@ -80,7 +81,12 @@ class AnthropicDialect:
             raise RequestError(f"unknown role `{str(value.get('role'))[:40]}`")
         content = _blocks(value.get("content"))
         kinds = {str(block.get("type")) for block in content}
-        read = Message(role, tuple(map(_block, content)), barrier=bool(kinds & _BARRIERS))
+        read = Message(
+            role,
+            tuple(map(_block, content)),
+            pinned=bool(kinds & _PINNED),
+            barrier=bool(kinds & _BARRIERS),
+        )
         return read, message_digest(_normalised(value, content))
 
     def without_thinking(self, message: bytes) -> bytes | None:

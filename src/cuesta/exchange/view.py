@@ -53,19 +53,19 @@ def view(
     if digest:
         pieces.append((user, dialect.digest_message(digest)))
     pieces += [(i, raw[i]) for i in range(user + 1, transcript.head)]
-    start = transcript.turns[cliff.cut].start if cliff.cut < len(transcript.turns) else len(raw)
-    for i in range(start, len(raw)):
-        thinks = cliff.strip and i < cliff.messages and transcript.outlines[i].thinks
-        piece = dialect.without_thinking(raw[i]) if thinks else raw[i]
-        if piece is not None:
-            pieces.append((i, piece))
+    for turn in transcript.kept(cliff.cut, len(transcript.turns)):
+        for i in range(turn.start, turn.stop):
+            thinks = cliff.strip and i < cliff.messages and transcript.outlines[i].thinks
+            piece = dialect.without_thinking(raw[i]) if thinks else raw[i]
+            if piece is not None:
+                pieces.append((i, piece))
     return View(pieces)
 
 
 def sent_tokens(transcript: Transcript, cliff: Cliff) -> int:
     """Estimate the messages that are sent under a cliff."""
-    kept = transcript.turns[cliff.cut :]
-    stripped = transcript.turns[cliff.cut : cliff.border] if cliff.strip else ()
+    kept = transcript.kept(cliff.cut, len(transcript.turns))
+    stripped = transcript.kept(cliff.cut, cliff.border) if cliff.strip else ()
     return (
         transcript.head_tokens
         + cliff.digest_tokens

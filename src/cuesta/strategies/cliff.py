@@ -19,7 +19,7 @@ from statistics import median
 from cuesta.core.ledger import Cliff
 from cuesta.core.models import checks_prefixes
 from cuesta.core.policy import AUTOMATIC_FLOOR, TIGHT_MULTIPLE, automatic_threshold
-from cuesta.core.transcript import Role, Transcript
+from cuesta.core.transcript import Role, Transcript, Turn
 from cuesta.strategies.base import Case, Decision, Keep, Replace
 
 
@@ -46,6 +46,9 @@ class _Walk:
         self.now = len(turns)
         self.tokens = list(accumulate((turn.tokens for turn in turns), initial=0))
         self.thinking = list(accumulate((turn.thinking for turn in turns), initial=0))
+        pinned = [turn if turn.pinned else None for turn in turns]
+        self.pinned = list(accumulate((t.tokens if t else 0 for t in pinned), initial=0))
+        self.pinned_thinking = list(accumulate((t.thinking if t else 0 for t in pinned), initial=0))
 
     def decide(self) -> Decision:
         case = self.case
@@ -102,12 +105,19 @@ class _Walk:
 
     def _size(self, cliffs: list[Cliff], border: int) -> int:
         """Estimate what would be sent at a border under the cliffs so far."""
-        base = self.case.fixed + self.case.transcript.head_tokens
+        head = self.case.fixed + self.case.transcript.head_tokens
         if not cliffs:
-            return base + self.tokens[border]
+            return head + self.tokens[border]
         last = cliffs[-1]
-        stripped = self.thinking[last.border] - self.thinking[last.cut] if last.strip else 0
-        return base + last.digest_tokens + self.tokens[border] - self.tokens[last.cut] - stripped
+        stripped = 0
+        if last.strip:
+            stripped = self.thinking[last.border] - self.thinking[last.cut]
+            stripped += self.pinned_thinking[last.cut]
+        return head + last.digest_tokens + self._kept(last.cut, border) - stripped
+
+    def _kept(self, cut: int, border: int) -> int:
+        """Estimate the turns before a border that a cut keeps."""
+        return self.tokens[border] - self.tokens[cut] + self.pinned[cut]
 
     def _cliff(
         self, cliffs: list[Cliff], border: int, size: int, threshold: int
@@ -135,12 +145,12 @@ class _Walk:
     def _tight(self, cliff: Cliff) -> str:
         """Warn of a threshold that head and tail nearly fill."""
         head = self.case.fixed + self.case.transcript.head_tokens
-        kept = head + self.tokens[cliff.border] - self.tokens[cliff.cut]
+        kept = head + self._kept(cliff.cut, cliff.border)
         return ", threshold is tight" if cliff.threshold < TIGHT_MULTIPLE * kept else ""
 
     def _strips(self, cut: int, border: int) -> bool:
         """Tell whether the kept turns hold thinking that the model would refuse."""
-        turns = self.case.transcript.turns[cut:border]
+        turns = self.case.transcript.kept(cut, border)
         return checks_prefixes(self.case.model) and any(turn.thinks for turn in turns)
 
     def _build(self, cut: int, border: int, previous: int, *, external: bool) -> Cliff:
@@ -219,17 +229,16 @@ def safe_cut(transcript: Transcript, cut: int, border: int) -> int | None:
         stranded = _stranded(transcript, cut, border)
         if stranded is None:
             return cut
-        cut = stranded + 1
+        cut = max(cut, transcript.turns.index(stranded)) + 1
     return None
 
 
-def _stranded(transcript: Transcript, cut: int, border: int) -> int | None:
+def _stranded(transcript: Transcript, cut: int, border: int) -> Turn | None:
     """Return the last kept turn whose emptied message would strand a system message."""
     found = None
     outlines = transcript.outlines
     before = outlines[transcript.head - 1]
-    for number in range(cut, border):
-        turn = transcript.turns[number]
+    for turn in transcript.kept(cut, border):
         for i in range(turn.start, turn.stop):
             if not outlines[i].only_thinks:
                 before = outlines[i]
@@ -237,5 +246,5 @@ def _stranded(transcript: Transcript, cut: int, border: int) -> int | None:
             after = outlines[i + 1] if i + 1 < len(outlines) else None
             follows = after is not None and after.role is not Role.ASSISTANT
             if before.role is Role.SYSTEM and not before.empty and follows:
-                found = number
+                found = turn
     return found

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from cuesta.core.ledger import Entry
 from cuesta.testing.driver import Bench, Driven
 from cuesta.testing.histories import ClientHistory, Feature
 from cuesta.testing.simulator.judge import Conditions, Judge
@@ -74,23 +73,24 @@ def judge_history(
         before(bench, most)
         path = _PATH_COUNT if history.request_kind == "count_tokens" else "/v1/messages"
         driven = bench.send(body, path=path)
-        report.requests += 1
+        most = max(most, driven.event.cliffs)
         _count(report, driven)
-        most = max(most, _cliffs(bench))
         counting = history.request_kind == "count_tokens"
         headers = tuple(history.headers.items())
-        if client.verdict(body, headers, counting=counting).refusal is not None:
+        raw = client.verdict(body, headers, counting=counting)
+        if raw.refusal is not None or raw.request is None:
             report.invalid_without += 1
             continue
-        refusal = provider.verdict(driven.body, headers, counting=counting).refusal
-        if refusal is not None:
-            report.broken.append(f"{history.label}: {refusal.message} [{driven.note}]")
+        sent = provider.verdict(driven.body, headers, counting=counting)
+        if sent.refusal is not None or sent.request is None:
+            message = sent.refusal.message if sent.refusal else "unreadable"
+            report.broken.append(f"{history.label}: {message} [{driven.note}]")
             continue
-        prefix = client.prefix(body)
+        prefix = raw.request.prefix
         blocks = history.answer(lambda text, _: client.signatures.mint(prefix, text))  # noqa: B023
         if blocks:
-            client.answered(body, blocks)
-            provider.answered(driven.body, blocks)
+            client.keep(raw.request, blocks)
+            provider.keep(sent.request, blocks)
     report.histories += 1
     report.checking += history.checks
     report.cliffs[most] += 1
@@ -98,12 +98,7 @@ def judge_history(
 
 
 def _count(report: Report, driven: Driven) -> None:
+    report.requests += 1
     report.actions[driven.event.action] += 1
     report.failed += driven.event.action == "failed"
     report.external += driven.event.external
-
-
-def _cliffs(bench: Bench) -> int:
-    """Return the most cliffs that any branch of the conversation has crossed."""
-    entries = map(Entry.from_json, bench.ledger.values())
-    return max((len(entry.cliffs) for entry in entries), default=0)
