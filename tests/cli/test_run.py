@@ -202,19 +202,46 @@ def test_warnings_stand_before_the_start(tmp_path, environment):
     assert max(map(len, result.stderr.splitlines())) <= 80
 
 
-def status(calls=62, cliffs=4, raw=31_000_000, sent=12_400_000, **requests):
-    model = {"requests": calls, "raw_tokens": raw, "sent_tokens": sent}
-    return {"models": {"m": model} if calls else {}, "cliffs": cliffs, "requests": requests}
+def status(calls=62, cliffs=4, failed=0, account=None):
+    model = {"requests": calls, "raw_tokens": 31_000_000, "sent_tokens": 12_400_000}
+    return {
+        "models": {"m": model} if calls else {},
+        "cliffs": cliffs,
+        "requests": {"keep": calls, "failed": failed},
+        "account": account,
+    }
 
 
-def test_the_saving_in_words():
-    saved = "18.6M of 31M prompt tokens saved (estimate)"
-    assert saving_line(status()) == f"62 calls, 4 cliffs, {saved}"
-    assert saving_line(status(calls=1, cliffs=0)) == "1 call, 0 cliffs"
-    assert saving_line(status(cliffs=1, failed=2)) == (
-        f"62 calls, 1 cliff, {saved}; 2 failed open, see `cuesta explain`"
-    )
+def account(cost=0.81, saved=1.23, unpriced=(), subscription=False):
+    return {
+        "cost_usd": cost,
+        "saved_usd": saved,
+        "unpriced_models": list(unpriced),
+        "subscription": subscription,
+    }
+
+
+IN_TOKENS = "62 calls, 4 cliffs, 18.6M of 31M prompt tokens saved (estimate)"
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [
+        (status(account=account()), "62 calls, 4 cliffs, about $1.23 saved of $2.04 (estimate)"),
+        (
+            status(account=account(saved=-0.1)),
+            "62 calls, 4 cliffs, about $0.10 more than without (estimate)",
+        ),
+        (status(account=account(subscription=True)), IN_TOKENS),
+        (status(account=account(unpriced=["m"])), IN_TOKENS),
+        (status(), IN_TOKENS),
+        (status(calls=1, cliffs=0, account=account()), "1 call, 0 cliffs"),
+        (status(cliffs=0, failed=2), "62 calls, 0 cliffs, 2 failed open: see `cuesta explain`"),
+    ],
+)
+def test_the_saving_in_words(told, line):
+    assert saving_line(told) == line
 
 
 def test_nothing_saved_because_nothing_came():
-    assert "no request came through the proxy" in saving_line(status(calls=0, **{"pass": 2}))
+    assert "no request came through the proxy" in saving_line(status(calls=0))

@@ -197,6 +197,13 @@ def test_every_file_is_read_where_claude_code_looks_for_it(tmp_path):
         project.unlink()
 
 
+def test_in_the_home_folder_the_person_s_file_is_no_project_s(tmp_path):
+    write(tmp_path / ".claude" / "settings.json", ANTHROPIC_BASE_URL=GATEWAY)
+    found = ClaudeCode(managed=tmp_path).prepare(launch(cwd=tmp_path, HOME=str(tmp_path)))
+    assert found.upstream == GATEWAY
+    assert found.argv == ("claude", "--settings", OVERRIDE)
+
+
 @pytest.mark.parametrize("name", ["managed-settings.json", "managed-settings.d/10-gateway.json"])
 def test_managed_settings_are_read(tmp_path, name):
     path = write(tmp_path / name, ANTHROPIC_BASE_URL=GATEWAY)

@@ -117,27 +117,37 @@ def saving_line(status: Mapping[str, Any]) -> str:
     """Say in a line what a run was worth.
 
     Args:
-        status: What the proxy's `/-/cuesta/status` tells.
+        status: What the proxy's `/-/cuesta/status` tells, with `trace.account` under `account`.
 
     Returns:
-        Dollars where the saving is known in dollars, tokens otherwise: for models without a known
-        price and for logins, which are not billed by the token.
+        Dollars where they are billed and every price is known, prompt tokens otherwise.
     """
-    from cuesta.cli.bill import short_tokens  # noqa: PLC0415 - the command has ended by now
-
-    models = status["models"].values()
-    calls = sum(model["requests"] for model in models)
+    calls = sum(model["requests"] for model in status["models"].values())
     if not calls:
         return _NOTHING_CAME
-    counted = f"{_count(calls, 'call')}, {_count(status['cliffs'], 'cliff')}"
+    words = [_count(calls, "call"), _count(status["cliffs"], "cliff")]
+    if status["cliffs"]:
+        words.append(_saving(status))
+    failed = status["requests"].get("failed", 0)
+    if failed:
+        words.append(f"{failed} failed open: see `cuesta explain`")
+    return ", ".join(words)
+
+
+def _saving(status: Mapping[str, Any]) -> str:
+    """Compare with what the same calls would have been without a cliff."""
+    from cuesta.cli.bill import short_tokens  # noqa: PLC0415 - the command has ended by now
+
+    account = status.get("account")
+    if account and not account["subscription"] and not account["unpriced_models"]:
+        saved, straight = account["saved_usd"], account["cost_usd"] + account["saved_usd"]
+        if saved < 0:
+            return f"about ${-saved:.2f} more than without (estimate)"
+        return f"about ${saved:.2f} saved of ${straight:.2f} (estimate)"
+    models = status["models"].values()
     raw = sum(model["raw_tokens"] for model in models)
     sent = sum(model["sent_tokens"] for model in models)
-    if status["cliffs"]:
-        counted += (
-            f", {short_tokens(raw - sent)} of {short_tokens(raw)} prompt tokens saved (estimate)"
-        )
-    failed = status["requests"].get("failed", 0)
-    return f"{counted}; {failed} failed open, see `cuesta explain`" if failed else counted
+    return f"{short_tokens(raw - sent)} of {short_tokens(raw)} prompt tokens saved (estimate)"
 
 
 def _count(number: int, noun: str) -> str:

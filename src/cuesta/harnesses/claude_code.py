@@ -203,12 +203,15 @@ def read_settings(launch: Launch, managed: Path) -> Iterator[Settings]:
         yield from found or (Settings("command", own, ""),)
     scopes = (_flag(launch.argv, "--setting-sources") or "user,project,local").split(",")
     home = launch.env.get("CLAUDE_CONFIG_DIR") or Path(launch.env.get("HOME", "/")) / ".claude"
+    user = Path(home) / "settings.json"
+    project = launch.cwd / ".claude" / "settings.json"
     for scope, path in (
         ("local", launch.cwd / ".claude" / "settings.local.json"),
-        ("project", launch.cwd / ".claude" / "settings.json"),
-        ("user", Path(home) / "settings.json"),
+        ("project", project),
+        ("user", user),
     ):
-        if scope in scopes:
+        # In the home folder the project's file is the person's own.
+        if scope in scopes and (scope != "project" or project.resolve() != user.resolve()):
             yield from _read(scope, path)
 
 
