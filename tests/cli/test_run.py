@@ -128,6 +128,19 @@ def test_the_proxy_s_log_is_private_and_leaves_when_it_is_empty(running, agent, 
     assert not log.exists()
 
 
+def test_a_state_folder_that_cannot_be_used_stops_no_agent(agent, environment, upstream, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    argv = [*CUESTA, "run", "--upstream", upstream.address, "--state-dir", tmp_path / "file"]
+    with subprocess.Popen(
+        [*argv, "--", *agent.command.split()], env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        agent.started_by(process)
+        assert "good day" in agent.ask("post", f"/v1/messages {CALL}")
+        agent.order("exit", "0")
+        _, err = said(process)
+    assert err.startswith("cuesta: 1 call, 0 cliffs\ncuesta: warning: ")
+
+
 def test_another_cuesta_is_refused_as_the_upstream(serving, agent, environment):
     environment["ANTHROPIC_BASE_URL"] = serving.address
     result = cuesta("run", "--", *agent.command.split(), env=environment)

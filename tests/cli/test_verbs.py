@@ -186,6 +186,15 @@ def test_explain_shows_as_many_as_asked(environment):
 
 
 @pytest.mark.usefixtures("kept")
+def test_a_reader_that_leaves_early_is_no_error(environment):
+    with subprocess.Popen(
+        [*CUESTA, "explain"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.usefixtures("kept")
 def test_status_sums_what_was_kept(environment):
     text = cuesta("status", env=environment).stdout
     assert widest(text) <= 80

@@ -7,8 +7,8 @@ import json
 import subprocess
 
 import pytest
-from conftest import program
 
+from conftest import program
 from cuesta.testing.simulator import ChosenScript, ListScript, Simulator, Step, ToolCall
 
 pytestmark = pytest.mark.clients
@@ -35,8 +35,11 @@ def main_script(lines):
         calls=(
             ToolCall(
                 "Agent",
-                {"description": "count lines", "prompt": "SUBAGENT: count", "subagent_type":
-                 "general-purpose"},
+                {
+                    "description": "count lines",
+                    "prompt": "SUBAGENT: count",
+                    "subagent_type": "general-purpose",
+                },
             ),
         ),
     )
@@ -105,7 +108,7 @@ def summary(name, simulator, events):
         "largest raw": max(e["raw_tokens"] for e in turns),
         "largest sent": max(e["sent_tokens"] for e in turns),
     }
-    print(f"\n{name}: " + ", ".join(f"{key} {value}" for key, value in figures.items()))
+    print(f"\n{name}: " + ", ".join(f"{key} {value}" for key, value in figures.items()))  # noqa: T201 - the figures are the point
     return turns, figures
 
 
@@ -137,7 +140,7 @@ def test_a_long_session_with_a_subagent_and_a_resume(
         assert "All done." in resumed.stdout
         assert "saved" in first.stderr, first.stderr
         turns, figures = summary("Claude Code", simulator, explained(cuesta, environment))
-        print(first.stderr, resumed.stderr)
+        print(first.stderr, resumed.stderr)  # noqa: T201 - likewise
         check(simulator, turns, figures)
         assert figures["turns"] >= ROUNDS + 6
         assert figures["cliffs"] >= cliffs

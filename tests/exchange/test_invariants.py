@@ -20,7 +20,7 @@ from conversations import (
     rest,
     steady,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cuesta.core.digest import RENDERER
@@ -30,6 +30,7 @@ from cuesta.exchange.options import CompactionOptions
 from cuesta.protocols.lexicon import speaks_human
 from cuesta.testing.histories import ClientHistory
 
+FEW = settings(max_examples=max(6, settings.default.max_examples // 4))
 _THINKING = {"thinking", "redacted_thinking"}
 _RECORD = "<record-of-earlier-work>\n"
 
@@ -84,24 +85,30 @@ def test_everything_but_the_messages_is_sent_as_it_came(history, options):
 # 2. Deterministic and re-derivable.
 
 
+def _thinks(body: bytes) -> bool:
+    return any(b["type"] in _THINKING for m in messages(body) for b in m["content"])
+
+
 @given(steady(), OPTIONS)
 def test_a_fresh_engine_without_the_ledger_sends_the_same_bytes(history, options):
-    for step in play(history, bench(options)):
-        derivable = not history.checks or b"thinking" not in step.body
-        if step.kind in MAIN and derivable:
+    for number, step in enumerate(play(history, bench(options))):
+        if step.kind in MAIN and (step.driven.event.new_cliff or number % 5 == 0):
             again = bench(options, seed=99).send(step.body)
-            assert again.body == step.driven.body, step.label
-            assert not again.event.external
+            if not history.checks or not _thinks(step.body):
+                assert again.body == step.driven.body, step.label
+                assert not again.event.external
 
 
+@FEW
 @given(st.integers(0, 2**32 - 1))
 def test_so_it_does_where_the_threshold_is_automatic(seed):
-    history = ClientHistory(seed, frozenset(), "claude-sonnet-4-5", turns=45, scale=8.0)
-    for step in play(history, bench()):
-        if step.driven.event.new_cliff or step.driven.event.messages % 12 == 0:
+    history = ClientHistory(seed, frozenset(), "claude-sonnet-4-5", turns=40, scale=8.0)
+    for number, step in enumerate(play(history, bench())):
+        if step.driven.event.new_cliff or number % 10 == 0:
             assert bench(seed=99).send(step.body).body == step.driven.body, step.label
 
 
+@FEW
 @given(histories(), OPTIONS)
 def test_a_fresh_engine_with_the_ledger_sends_the_same_bytes_whatever_its_seed(history, options):
     over = bench(options)
@@ -128,6 +135,7 @@ def test_with_the_ledger_gone_a_conversation_takes_at_most_one_external_cliff(
     assert history.checks or not external
 
 
+@FEW
 @given(histories(), OPTIONS)
 def test_what_was_written_is_enough_to_render_the_same_digest(history, options):
     over = bench(options)
@@ -181,7 +189,7 @@ def test_a_served_call_keeps_its_result(history, options):
 # 8. The client's own bytes.
 
 
-def _without_thinking(message: bytes) -> list:
+def _without_thinking(message: bytes) -> dict:
     value = json.loads(message)
     if isinstance(value["content"], list):
         value["content"] = [b for b in value["content"] if b["type"] not in _THINKING]
@@ -213,7 +221,7 @@ def test_the_last_message_is_the_clients_and_every_kept_one_is_its_own_but_for_t
             elif not (history.checks and not _without_thinking(raw[place])["content"]):
                 break
         head = sent[:tail]
-        digests = [m for m in head if json.loads(m)["content"][0].get("text", "")[:25] == _RECORD]
+        digests = [m for m in head if b"<record-of-earlier-work>\\n" in m and m not in raw]
         assert len(digests) <= 1
         assert [m for m in head if m not in digests] == raw[: len(head) - len(digests)]
 
@@ -239,6 +247,7 @@ def test_the_head_is_whole_and_the_digest_stands_behind_its_last_user_message(hi
 # 9. Progress.
 
 
+@FEW
 @given(histories(), OPTIONS)
 def test_between_two_cliffs_there_is_room_to_grow(history, options):
     over = bench(options)
@@ -271,6 +280,7 @@ def test_between_two_cliffs_there_is_room_to_grow(history, options):
 # 10. Nobody else's history.
 
 
+@FEW
 @given(histories(), histories(), OPTIONS)
 def test_two_conversations_on_one_engine_do_not_know_of_each_other(one, other, options):
     alone = [step.driven.body for step in play(other, bench(options))]
@@ -311,6 +321,7 @@ def test_one_other_word_under_the_cut_is_another_conversation(history, options, 
 # The token counter, side calls, notes.
 
 
+@FEW
 @given(histories(), OPTIONS)
 def test_a_token_count_writes_nothing_and_sees_what_the_request_will_send(history, options):
     over = bench(options)
@@ -338,6 +349,7 @@ def test_notes_are_short_printable_ascii_and_titles_pass(history, options):
 # Options that changed.
 
 
+@FEW
 @given(steady("claude-opus-4-8"), OPTIONS, OPTIONS, st.integers(4, 30))
 def test_changed_options_serve_what_is_stored_until_a_cliff_that_they_cause(
     history, before, after, late

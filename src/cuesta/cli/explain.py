@@ -25,7 +25,7 @@ the newest last. Tokens are estimates: what the agent sent -> what was sent on.
 
 _LIMIT = 1_000
 _COLUMNS = "{:<8}  {:<8}  {:<7}  {:>14}  {:>6}  {}"
-_HEADING = _COLUMNS.format("time", "talk", "action", "tokens", "cliffs", "why")
+_HEADING = _COLUMNS.format("time", "conv.", "action", "tokens", "cliffs", "why")
 _WHY_AT = _HEADING.index("why")
 _WIDTH = 80
 

@@ -144,9 +144,8 @@ def run_beside(proxy: Proxy, argv: Sequence[str], env: Mapping[str, str]) -> int
     """
     signals = (*_FROM_TERMINAL, *_TO_FORWARD)
     heeded = {number for number in signals if signal.getsignal(number) is not signal.SIG_IGN}
-    signal.signal(
-        signal.SIGCHLD, signal.SIG_DFL
-    )  # inherited as ignored, it would swallow the status
+    # Inherited as ignored, it would make the kernel throw the status away.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _TO_FORWARD)
     for number in _FROM_TERMINAL:
         signal.signal(number, signal.SIG_IGN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -61,13 +62,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(words)
+        status = _dispatch(words)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as in `cuesta explain | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except ConfigError as error:
         return _complain(error, 2)
     except (CuestaError, OSError) as error:
         return _complain(error, 1)
     except KeyboardInterrupt:
         return 130
+    return status
 
 
 def _dispatch(words: list[str]) -> int:
@@ -86,6 +92,8 @@ def _dispatch(words: list[str]) -> int:
         near = difflib.get_close_matches(verb, _VERBS, n=1)
         hint = f"did you mean `cuesta {near[0]}`?" if near else "see `cuesta --help`."
         raise ConfigError(f"there is no verb `{verb}`; {hint}")
+    if verb == "run" and os.name == "nt":
+        raise ConfigError("`cuesta run` needs Linux or macOS; here, use `cuesta serve`")
     if verb == "demo":
         return _demo(words[1:])
     module = importlib.import_module(f"cuesta.cli.{verb}")

@@ -15,7 +15,6 @@ from cuesta.cli import tell
 from cuesta.cli.launcher import Proxy, leave, listen, run_beside
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather, to_environment
 from cuesta.cli.serve import check_upstream
-from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.harnesses import Launch, find_harness
 from cuesta.proxy.options import ProxyOptions
@@ -52,8 +51,6 @@ def main(argv: list[str]) -> int:
     Raises:
         ConfigError: If options, settings or addresses make no sense; nothing was started then.
     """
-    if not hasattr(os, "posix_spawn"):
-        raise ConfigError("`cuesta run` needs Linux or macOS; here, use `cuesta serve`")
     parser = Parser("cuesta run", _TEXT)
     parser.usage = "cuesta run [options] -- COMMAND [ARGUMENT ...]"
     add_flags(parser, *DECLARATIONS, without=("host", "port", "allow_host"))
@@ -164,9 +161,10 @@ def _log_file(options: ProxyOptions, run: str) -> Path:
     """Return where the proxy's own complaints go; without a folder for it, nowhere."""
     if options.ephemeral:
         return Path(os.devnull)
-    folder = state_folder(options.state_dir).absolute() / "logs"
+    log = state_folder(options.state_dir).absolute() / "logs" / f"run-{run}.log"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log.touch(mode=0o600)
     except OSError:
         return Path(os.devnull)
-    return folder / f"run-{run}.log"
+    return log

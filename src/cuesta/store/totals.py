@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cuesta.core.errors import UnknownModelError
 from cuesta.core.prices import PriceBook
 from cuesta.core.usage import Usage
+from cuesta.trace.account import Account
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,6 +75,7 @@ class Totals:
     external_cliffs: int = 0
     aborted: int = 0
     models: dict[str, ModelTotals] = field(default_factory=dict)
+    account: Account = field(default_factory=Account)
 
     @classmethod
     def over(cls, events: Iterable[TraceEvent]) -> Totals:
@@ -89,6 +91,7 @@ class Totals:
         self.cliffs += event.new_cliff
         self.external_cliffs += event.new_cliff and event.external
         self.aborted += event.aborted
+        self.account.add(event)
         if event.model:
             self.models.setdefault(event.model, ModelTotals()).add(event)
 
@@ -109,4 +112,5 @@ class Totals:
             "external_cliffs": self.external_cliffs,
             "aborted": self.aborted,
             "models": {name: sums.to_dict(name, book) for name, sums in self.models.items()},
+            "account": self.account.to_dict(),
         }

@@ -1,0 +1,58 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/pip --quiet --disable-pip-version-check
+
+.PHONY: demo test lint format clients clients-ci conformance full wheel-check clean help
+
+help:            ## Say what can be made
+	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(BIN)/cuesta: pyproject.toml
+	@echo "Making the environment in $(VENV) ..."
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; \
+	  sys.exit(0 if v >= (3, 11) else "Python 3.11 or newer is needed, this is %d.%d" % v)'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --editable .
+	@touch $(BIN)/cuesta
+
+$(VENV)/dev: $(BIN)/cuesta
+	@echo "Installing what the tests need ..."
+	@$(PIP) install --editable '.[dev]'
+	@touch $(VENV)/dev
+
+demo: $(BIN)/cuesta   ## Watch an agent's context grow and drop, with the bill beside it
+	@$(BIN)/cuesta demo
+
+test: $(VENV)/dev     ## Run all tests but those that drive real agent programs
+	@$(BIN)/python -m pytest -m 'not clients'
+
+lint: $(VENV)/dev     ## Check style, types and the arrows between the rooms
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(VENV)/dev   ## Put the code into the common form
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+clients: $(VENV)/dev  ## Install the real agent programs and drive them through Cuesta
+	@sh scripts/install-clients
+	@$(BIN)/python -m pytest -m clients -rs -s tests/clients
+
+clients-ci: clients   ## The same, as CI calls it
+
+conformance: $(VENV)/dev  ## Judge 1,000 generated histories and write the table
+	@$(BIN)/python scripts/conformance.py 1000
+
+full: $(VENV)/dev     ## Run the property tests with many examples (long)
+	@CUESTA_HYPOTHESIS=full $(BIN)/python -m pytest -m 'not clients'
+
+wheel-check: $(VENV)/dev  ## Build the wheel and run it alone in a clean environment
+	@sh scripts/check-wheel $(BIN)/python
+
+clean:           ## Remove what was made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build demo-out

@@ -1,0 +1,92 @@
+"""Compaction as a library: a list of messages in, the list to send out.
+
+For people who own their agent's loop. It plans like the proxy does, so the same history gives the
+same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from cuesta.core.ledger import Entry
+from cuesta.dialects.registry import DIALECTS
+from cuesta.exchange.events import Commit, Done, Event, Found, LookUp
+from cuesta.exchange.memory import Frozen, Recent, size
+from cuesta.exchange.options import CompactionOptions
+from cuesta.exchange.planner import Attempt, Planner
+from cuesta.strategies.cliff import CliffStrategy
+
+
+class Compactor:
+    """Compacts conversations of one model, and remembers where their cliffs fell.
+
+    Call it with the whole original history before each request. Keep one for as long as a
+    conversation lasts: on models that check prefixes, thinking is only kept where it was seen.
+
+    Args:
+        model: The model's name, as it goes into the request.
+        options: How to compact; by default the `default` profile with an automatic threshold.
+        dialect: The wire format of the messages.
+
+    Attributes:
+        reason: What was done with the last list, and why.
+
+    Raises:
+        ConfigError: If the options make no sense.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        options: CompactionOptions | None = None,
+        *,
+        dialect: str = "anthropic",
+    ) -> None:
+        self.reason = ""
+        self._model = model
+        self._ledger: dict[bytes, Entry] = {}
+        frozen: Recent[bytes, Frozen] = Recent(1 << 20, size)
+        chosen = options or CompactionOptions()
+        self._planner = Planner(DIALECTS[dialect], CliffStrategy(), chosen, frozen, seed=0)
+
+    def compact(
+        self, messages: Sequence[Any], *, system: object = None, tools: object = None
+    ) -> list[Any]:
+        """Return the messages to send in place of a history.
+
+        Args:
+            messages: The whole original history, in the wire's own format.
+            system: The system prompt that goes with it, for the estimate.
+            tools: The tools that go with it, for the estimate.
+
+        Returns:
+            The history itself while no cliff has fallen, else head, digest and kept turns.
+
+        Raises:
+            RequestError: If the messages cannot be read.
+        """
+        fixed = {"system": system, "tools": tools}
+        request: dict[str, object] = {k: v for k, v in fixed.items() if v is not None}
+        request |= {"model": self._model, "messages": list(messages)}
+        steps = self._planner.plan(Attempt(json.dumps(request).encode(), read_only=False))
+        answer: Event | None = None
+        while True:
+            try:
+                command = steps.send(answer)  # type: ignore[arg-type]  # None starts it
+            except StopIteration as stop:
+                plan = stop.value
+                break
+            if isinstance(command, LookUp):
+                key = next((key for key in command.keys if key in self._ledger), None)
+                answer = Found(key, self._ledger[key] if key else None)
+            else:
+                if isinstance(command, Commit):
+                    self._ledger[command.key] = command.entry
+                answer = Done()
+        self.reason = f"{plan.action}: {plan.reason}"
+        if plan.body is None:
+            return list(messages)
+        sent: list[Any] = json.loads(plan.body)["messages"]
+        return sent
