@@ -296,13 +296,23 @@ def test_a_served_call_stands_with_its_result_inside_one_message():
     message = Message(
         Role.ASSISTANT,
         (
-            Block(BlockKind.CALL, name="search", call_id="s", served=True, arguments={"q": "x"}),
+            Block(BlockKind.CALL, name="search", call_id="s", arguments={"q": "x"}),
             result("s", "found it"),
             Block(BlockKind.TEXT, ("Good.",)),
         ),
     )
     kinds = [part.kind for part in folded(message, said("go on")).steps]
     assert kinds == [PartKind.CALL, PartKind.RESULT, PartKind.ASSISTANT, PartKind.USER]
+
+
+def test_a_pinned_turn_leaves_no_trace_because_it_stays_whole():
+    pin = Message(Role.SYSTEM, (Block(BlockKind.OPAQUE, name="tool_addition"),), pinned=True)
+    messages = [*_marked_turn(0), *_marked_turn(1), pin, *_marked_turn(2)]
+    everything = list(all_quotes(folded(*messages, previous=0, cut=3)))
+    assert not any("-1." in text for text in everything)
+    assert {"human-0.", "human-2."} <= {*everything}
+    later = folded(*messages, previous=2, cut=3)
+    assert quotes(later.earlier, PartKind.USER) == ["human-0."]
 
 
 def test_images_leave_a_count():

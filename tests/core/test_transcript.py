@@ -114,21 +114,32 @@ def test_a_turn_that_ends_with_the_models_own_words_is_open():
 def test_a_turn_sums_its_messages_up():
     turn = _turn(_CALLS, _FIRST, _SECOND)
     assert (turn.tokens, turn.thinking, turn.thinks, turn.barrier) == (60, 4, True, True)
-    assert not _turn(_FIRST.__class__(b"a", Role.ASSISTANT, 1), _FIRST).barrier
+    assert not _turn(_CALLS, _FIRST).barrier
+    assert not turn.pinned
+    assert _turn(_CALLS, Outline(b"s", Role.SYSTEM, 1, pinned=True)).pinned
 
 
-def test_an_outline_tells_calls_that_the_client_answers_from_those_served():
+def test_a_cut_keeps_the_turns_behind_it_and_pinned_ones_before_it():
+    pin = Outline(b"s", Role.SYSTEM, 1, pinned=True)
+    outlines = [*_outlines("ha"), pin, *_outlines("auauau")]
+    transcript = read_transcript(outlines)
+    kept = transcript.kept(2, 4)
+    assert [turn.start for turn in kept] == [1, 5, 7]
+    assert transcript.kept(0, 2) == transcript.turns[:2]
+
+
+def test_an_outline_tells_what_it_opens_and_answers():
     message = Message(
         Role.ASSISTANT,
         (
             Block(BlockKind.THINKING, ("hm",), weight=7),
             Block(BlockKind.CALL, name="Bash", call_id="mine", arguments={"command": "ls"}),
-            Block(BlockKind.CALL, name="search", call_id="served", served=True),
+            Block(BlockKind.CALL, name="search", call_id="served"),
             Block(BlockKind.RESULT, call_id="served"),
         ),
     )
     summed = outline(message, b"d", human=False)
-    assert summed.opens == ("mine",)
+    assert summed.opens == ("mine", "served")
     assert summed.answers == ("served",)
     assert summed.thinks
     assert not summed.only_thinks

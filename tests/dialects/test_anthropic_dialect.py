@@ -141,13 +141,14 @@ def test_every_block_has_a_kind(block, kind):
     assert [b.kind for b in message.blocks] == [kind]
 
 
-def test_only_calls_that_the_client_answers_are_open():
+def test_calls_of_every_kind_are_open_until_their_result_came():
     calls = [
         {"type": kind, "id": kind, "name": "x", "input": {"a": 1}}
         for kind in ("tool_use", "server_tool_use", "mcp_tool_use")
     ]
     message, digest = _parse({"role": "assistant", "content": calls})
-    assert outline(message, digest, human=False).opens == ("tool_use",)
+    opens = outline(message, digest, human=False).opens
+    assert opens == ("tool_use", "server_tool_use", "mcp_tool_use")
 
 
 def test_results_are_read_in_every_shape():
@@ -187,10 +188,20 @@ def test_roles(role, read):
     assert _parse({"role": role, "content": "x"})[0].role is read
 
 
-@pytest.mark.parametrize("kind", ["tool_addition", "tool_removal", "compaction"])
-def test_what_must_not_be_folded_is_a_barrier(kind):
-    assert _parse({"role": "system", "content": [{"type": kind}]})[0].barrier
-    assert not _parse({"role": "user", "content": [{"type": "text", "text": kind}]})[0].barrier
+@pytest.mark.parametrize(
+    ("kind", "pinned", "barrier"),
+    [
+        ("tool_addition", True, False),
+        ("tool_removal", True, False),
+        ("compaction", False, True),
+        ("text", False, False),
+        ("future_block", False, False),
+    ],
+)
+def test_what_must_not_be_folded(kind, pinned, barrier):
+    text = {"type": "text", "text": "compaction"}
+    message, _ = _parse({"role": "system", "content": [text, {"type": kind, "text": ""}]})
+    assert (message.pinned, message.barrier) == (pinned, barrier)
 
 
 def test_hidden_thinking_is_weighed_by_its_encrypted_form():

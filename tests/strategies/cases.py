@@ -31,6 +31,7 @@ class Step:
     only_thinks: bool = False
     open: bool = False
     barrier: bool = False
+    pinned: bool = False
     system: bool = False
 
     def outlines(self, number: int) -> list[Outline]:
@@ -43,8 +44,9 @@ class Step:
         )  # fmt: skip
         answers = () if self.open else call
         told = Outline(
-            b"u", Role.USER, self.tokens - size, answers=answers, barrier=self.barrier
-        )
+            b"u", Role.USER, self.tokens - size, answers=answers,
+            barrier=self.barrier, pinned=self.pinned,
+        )  # fmt: skip
         notice = [Outline(b"s", Role.SYSTEM, 0)] if self.system else []
         return [asked, told, *notice]
 

@@ -144,11 +144,38 @@ def test_nothing_to_fold_is_kept():
 
 def test_no_cut_crosses_a_barrier():
     steps = [Step(2_000), Step(2_000), Step(2_000, barrier=True), *_steps(*[2_000] * 5)]
-    assert last_cut(transcript(steps)) == 2
+    assert [last_cut(transcript(steps), wanted) for wanted in (-1, 1, 5)] == [0, 1, 2]
     found = replaced(steps, policy=_AT_10K).cliffs
     assert [c.cut for c in found] == [2]
     first = [Step(2_000, barrier=True), *_steps(*[2_000] * 7)]
     assert kept(first, policy=_AT_10K).reason == "nothing to fold"
+
+
+def test_no_cut_stands_right_behind_an_open_turn():
+    steps = [Step(2_000), Step(2_000), Step(2_000, open=True), *_steps(*[2_000] * 4)]
+    assert last_cut(transcript(steps), 3) == 2
+    assert last_cut(transcript(steps), 4) == 4
+    assert last_cut(transcript([Step(9, open=True), Step(9, open=True)]), 2) == 0
+    assert [c.cut for c in replaced(steps[:6], policy=_AT_10K).cliffs] == [2]
+
+
+def test_a_pinned_turn_stays_and_weighs_under_every_later_cliff():
+    pinned = [Step(2_000), Step(3_000, pinned=True), *_steps(*[2_000] * 4)]
+    found = _only(replaced(pinned, policy=_AT_10K))
+    assert (found.cut, found.border) == (2, 5)
+    later = replaced([*pinned, Step(2_000)], policy=_AT_10K, known=entry(found, policy=_AT_10K))
+    assert later.reason.startswith(f"{2_000 + DIGEST_TOKENS + 3_000 + 5 * 2_000} over")
+
+
+def test_a_pinned_turns_thinking_goes_too():
+    steps = [Step(3_000, thinks=500, pinned=True), *_steps(*[2_000] * 4)]
+    found = _only(replaced(steps, policy=_AT_10K, model=CHECKING))
+    assert (found.cut, found.strip) == (2, True)
+    known = entry(found, policy=_AT_10K)
+    later = replaced([*steps, Step(400)], policy=_AT_10K, model=CHECKING, known=known)
+    assert later.reason.startswith(f"{2_000 + DIGEST_TOKENS + 2_500 + 3 * 2_000 + 400} over") or (
+        later.reason == "400 of 2500 tokens since the last cliff"
+    )
 
 
 def test_a_fold_that_gains_nothing_does_not_fall():
@@ -338,6 +365,7 @@ _STEPS = st.lists(
         tokens=st.integers(1_200, 9_000),
         thinks=st.just(0) | st.integers(1, 900),
         barrier=st.sampled_from([False] * 19 + [True]),
+        pinned=st.sampled_from([False] * 9 + [True]),
     ),
     min_size=1,
     max_size=40,
@@ -399,7 +427,7 @@ def test_cliffs_go_forward_with_room_to_grow_and_no_cut_crosses_a_barrier(steps,
             gap = max(policy.gap_tokens, int(policy.gap_share * before.threshold))
             assert added >= gap
         if cliffs:
-            assert cliffs[-1].cut <= last_cut(over)
+            assert cliffs[-1].cut <= last_cut(over, cliffs[-1].border)
             assert cliffs[-1].border - cliffs[-1].cut >= min(policy.keep_turns, 1)
             assert not any(c.external for c in cliffs)
 
@@ -410,5 +438,6 @@ def test_a_cliff_makes_it_smaller(steps, policy, data):
     decision = decide(steps[:border], policy=policy)
     if isinstance(decision, Replace) and decision.new:
         last = decision.cliffs[-1]
-        folded = sum(turn.tokens for turn in transcript(steps).turns[: last.cut])
+        turns = transcript(steps).turns[: last.cut]
+        folded = sum(turn.tokens for turn in turns if not turn.pinned)
         assert last.digest_tokens < folded
