@@ -75,17 +75,21 @@ class Attempt:
     committing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class _Reading:
     """A request, read: its raw slices, their outlines, and the chain over them."""
 
-    request: Request
-    outlines: Sequence[Outline]
-    links: Sequence[bytes]
+    def __init__(self, request: Request, outlines: Sequence[Outline], dialect: str) -> None:
+        self.request = request
+        self.outlines = outlines
+        self.links = chain((o.digest for o in outlines), dialect)
+        self._transcripts: dict[bool, Transcript] = {}
 
     def transcript(self, policy: Policy) -> Transcript:
         """Divide it into head and turns as a policy says."""
-        return read_transcript(self.outlines, head_to_first_human=policy.head_to_first_human)
+        way = policy.head_to_first_human
+        if way not in self._transcripts:
+            self._transcripts[way] = read_transcript(self.outlines, head_to_first_human=way)
+        return self._transcripts[way]
 
 
 class Planner:
@@ -131,8 +135,8 @@ class Planner:
         outlines = [self._outline(message) for message in request.messages]
         if not outlines:
             return Plan(None, "pass", "no messages", request.model)
-        links = chain((o.digest for o in outlines), self._dialect.name)
-        reading = _Reading(request, outlines, links)
+        reading = _Reading(request, outlines, self._dialect.name)
+        links = reading.links
         answer = yield LookUp(tuple(reversed(links)))
         found = answer if isinstance(answer, Found) else _NOBODY
         case = self._case(reading, found)
