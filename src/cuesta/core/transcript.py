@@ -42,7 +42,7 @@ class Block:
         kind: What it is.
         texts: Its literal texts, in order: one for a text block, one a part for a result.
         name: The tool's name for a call; the wire's type name for media and opaque blocks.
-        call_id: Pairs a call with its result.
+        call_id: Pairs a call with its result; empty where the call holds its result itself.
         arguments: A call's arguments, read.
         error: Whether a result reports a failure.
         media: How many images or documents a result carries beside its texts.
@@ -148,8 +148,8 @@ def outline(message: Message, digest: bytes, *, human: bool) -> Outline:
         role=message.role,
         tokens=_MESSAGE_OVERHEAD + sum(size for _, size in sizes),
         thinking=sum(thoughts),
-        opens=tuple(b.call_id for b in message.blocks if b.kind is BlockKind.CALL),
-        answers=tuple(b.call_id for b in message.blocks if b.kind is BlockKind.RESULT),
+        opens=_ids(message, BlockKind.CALL),
+        answers=_ids(message, BlockKind.RESULT),
         thinks=bool(thoughts),
         only_thinks=bool(sizes) and len(thoughts) == len(sizes),
         empty=not sizes,
@@ -157,6 +157,10 @@ def outline(message: Message, digest: bytes, *, human: bool) -> Outline:
         barrier=message.barrier,
         human=human,
     )
+
+
+def _ids(message: Message, kind: BlockKind) -> tuple[str, ...]:
+    return tuple(block.call_id for block in message.blocks if block.kind is kind and block.call_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +208,16 @@ class Transcript:
         return sum(o.tokens for o in self.outlines[: self.head])
 
     @property
-    def head_user(self) -> int:
-        """The index of the head's last user message, or -1: a digest stands right behind it."""
-        users = [i for i in range(self.head) if self.outlines[i].role is Role.USER]
-        return users[-1] if users else -1
+    def anchor(self) -> int:
+        """The index of the head's message that a digest stands right behind, or -1 for none.
+
+        The head's last user message; but never before a compaction made by the provider, who reads
+        nothing that stands before it.
+        """
+        head = range(self.head)
+        users = [i for i in head if self.outlines[i].role is Role.USER]
+        barriers = [i for i in head if self.outlines[i].barrier]
+        return max(users[-1], *barriers) if users and barriers else users[-1] if users else -1
 
     def kept(self, cut: int, border: int) -> tuple[Turn, ...]:
         """Return the turns before a border that a cut keeps: those behind it, and pinned ones."""

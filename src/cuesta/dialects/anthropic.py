@@ -23,7 +23,7 @@ from cuesta.core.meter import IMAGE_TOKENS, estimate
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.anthropic_usage import AnthropicUsageTap
 from cuesta.dialects.base import Request, UsageTap
-from cuesta.dialects.raw import join_array, join_object, load, split_array, split_object
+from cuesta.dialects.raw import dump, join_array, join_object, load, split_array, split_object
 from cuesta.protocols.sidecalls import RequestFacts
 
 _ROLES = {
@@ -103,11 +103,10 @@ class AnthropicDialect:
             return None
         return join_object({**members, "content": join_array(kept)})
 
-    def digest_message(self, text: str) -> bytes:
-        """See `Dialect.digest_message`."""
+    def with_digest(self, message: bytes, text: str) -> list[bytes]:
+        """See `Dialect.with_digest`."""
         block = {"type": "text", "text": text}
-        message = {"role": "user", "content": [block]}
-        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+        return [message, dump({"role": "user", "content": [block]})]
 
     def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
         """See `Dialect.splice`."""

@@ -65,8 +65,11 @@ class Dialect(Protocol):
     def without_thinking(self, message: bytes) -> bytes | None:
         """Cut whole thinking blocks out of a raw message; None when that empties it."""
 
-    def digest_message(self, text: str) -> bytes:
-        """Return a digest as a raw user message."""
+    def with_digest(self, message: bytes, text: str) -> list[bytes]:
+        """Return the raw message that a digest stands behind, and the digest as user text.
+
+        One message where the wire forbids user messages side by side, else two.
+        """
 
     def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
         """Return the body with other messages in place of its own."""

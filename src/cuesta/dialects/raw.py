@@ -62,6 +62,11 @@ def join_array(elements: Sequence[bytes]) -> bytes:
     return b"[" + b",".join(elements) + b"]"
 
 
+def dump(value: object) -> bytes:
+    """Write a value of ours as compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
 def load(raw: bytes) -> object:
     """Read a JSON text whole.
 

@@ -8,8 +8,11 @@ from types import MappingProxyType
 
 from cuesta.dialects.anthropic import AnthropicDialect
 from cuesta.dialects.base import Dialect
+from cuesta.dialects.openai_chat import OpenAIChatDialect
+from cuesta.dialects.openai_responses import OpenAIResponsesDialect
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({"anthropic": AnthropicDialect()})
+_ALL: tuple[Dialect, ...] = (AnthropicDialect(), OpenAIChatDialect(), OpenAIResponsesDialect())
+DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in _ALL})
 """The dialects by name."""
 
 
@@ -29,6 +32,11 @@ class Claim:
 _PATHS = {
     "/v1/messages": Claim("anthropic"),
     "/v1/messages/count_tokens": Claim("anthropic", counts=True),
+    "/v1/chat/completions": Claim("openai_chat"),
+    "/chat/completions": Claim("openai_chat"),
+    "/v1/responses": Claim("openai_responses"),
+    "/responses": Claim("openai_responses"),
+    "/backend-api/codex/responses": Claim("openai_responses"),
 }
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,15 +58,15 @@ def fail_open(
     """
     try:
         request = json.loads(body)
-        messages = request["messages"]
-        links = _links(messages, dialect)
+        wire = _WIRES[dialect]
+        links = _links(request[wire.key], dialect)
     except Exception:  # noqa: BLE001 - whatever it is, the original is all there is
         return Fallback(None, "original bytes")
     past = yield from _past_a_cliff(links)
     epoch = _epoch(links, frozen, past)
     if epoch is not None:
         yield from _note(links[-1], epoch.entry, frozen, foreign=committing)
-        return Fallback(_thaw(request, epoch), "frozen prefix of the epoch")
+        return Fallback(_thaw(request, wire.key, epoch), "frozen prefix of the epoch")
     entry = past.entry or _UNTOUCHED
     checks = checks_prefixes(read_model(str(request.get("model", ""))))
     if past is _NEVER or not checks:
@@ -82,30 +82,67 @@ def _links(messages: Sequence[Any], dialect: str) -> list[bytes]:
     link = hashlib.sha256(b"cuesta-chain-1\0\0" + dialect.encode()).digest()
     links = []
     for message in messages:
-        text = json.dumps(_plain(message), sort_keys=True, separators=(",", ":"))
+        plain = _WIRES[dialect].plain(message)
+        text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         link = hashlib.sha256(link + hashlib.sha256(text.encode()).digest()).digest()
         links.append(link)
     return links
 
 
-def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    """Normalise a message: no cache markers, text as a list of blocks."""
-    content = message.get("content")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+def _texts(content: object, kind: str) -> list[Any]:
+    """Return content as a list: a string is one text of the given kind."""
+    if isinstance(content, str):
+        return [{"type": kind, "text": content}]
+    return list(content) if isinstance(content, list) else []
+
+
+def _unmarked(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if not isinstance(value, dict):
+        return value
+    return {key: inner for key, inner in value.items() if key != "cache_control"}
+
+
+def _plain_anthropic(message: dict[str, Any]) -> dict[str, Any]:
+    blocks = _texts(message.get("content"), "text")
     return {**message, "content": [_plain_block(block) for block in blocks]}
 
 
 def _plain_block(block: Any) -> Any:  # noqa: ANN401 - any JSON value
-    if not isinstance(block, dict):
-        return block
-    plain = {key: value for key, value in block.items() if key != "cache_control"}
-    inner = plain.get("content")
-    if plain.get("type") == "tool_result":
-        if isinstance(inner, str):
-            plain["content"] = [{"type": "text", "text": inner}]
-        elif inner is None or isinstance(inner, list):
-            plain["content"] = [_plain_block(part) for part in inner or []]
+    plain = _unmarked(block)
+    if isinstance(plain, dict) and plain.get("type") == "tool_result":
+        inner = plain.get("content")
+        if inner is None or isinstance(inner, str | list):
+            plain["content"] = [_plain_block(part) for part in _texts(inner, "text")]
     return plain
+
+
+def _plain_chat(message: dict[str, Any]) -> dict[str, Any]:
+    parts = [_unmarked(part) for part in _texts(message.get("content"), "text")]
+    return {**_unmarked(message), "content": parts}
+
+
+def _plain_item(item: dict[str, Any]) -> dict[str, Any]:
+    plain = {key: value for key, value in item.items() if value is not None}
+    plain["type"] = str(item.get("type", "message"))
+    for key in ("content", "output"):
+        if isinstance(plain.get(key), str):
+            plain[key] = _texts(plain[key], "input_text")
+    return plain
+
+
+@dataclass(frozen=True, slots=True)
+class _Wire:
+    """Where a wire keeps its messages, and how one is normalised."""
+
+    key: str
+    plain: Callable[[dict[str, Any]], dict[str, Any]]
+
+
+_WIRES = {
+    "anthropic": _Wire("messages", _plain_anthropic),
+    "openai_chat": _Wire("messages", _plain_chat),
+    "openai_responses": _Wire("input", _plain_item),
+}
 
 
 def _epoch(links: Sequence[bytes], frozen: Recent[bytes, Frozen], past: Found) -> Frozen | None:
@@ -122,11 +159,11 @@ def _epoch(links: Sequence[bytes], frozen: Recent[bytes, Frozen], past: Found) -
     return None
 
 
-def _thaw(request: dict[str, Any], epoch: Frozen) -> bytes:
+def _thaw(request: dict[str, Any], where: str, epoch: Frozen) -> bytes:
     """Put the client's new messages behind an epoch's beginning."""
-    news = [_dump(message) for message in request["messages"][epoch.messages :]]
+    news = [_dump(message) for message in request[where][epoch.messages :]]
     messages = b"[" + b",".join(filter(None, (epoch.sent, *news))) + b"]"
-    return _with_messages(request, messages)
+    return _with_list(request, where, messages)
 
 
 def _past_a_cliff(links: Sequence[bytes]) -> Generator[Command, Event, Found]:
@@ -171,12 +208,12 @@ def _without_thinking(request: dict[str, Any]) -> bytes | None:
             kept.append(message)
     if kept == request["messages"]:
         return None
-    return _with_messages(request, b"[" + b",".join(map(_dump, kept)) + b"]")
+    return _with_list(request, "messages", b"[" + b",".join(map(_dump, kept)) + b"]")
 
 
-def _with_messages(request: dict[str, Any], messages: bytes) -> bytes:
+def _with_list(request: dict[str, Any], where: str, messages: bytes) -> bytes:
     pairs = (
-        _dump(key) + b":" + (messages if key == "messages" else _dump(value))
+        _dump(key) + b":" + (messages if key == where else _dump(value))
         for key, value in request.items()
     )
     return b"{" + b",".join(pairs) + b"}"

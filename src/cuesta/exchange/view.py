@@ -48,11 +48,11 @@ def view(
         cliff: The cliff in force.
         digest: The rendered digest; empty where nothing was folded.
     """
-    user = transcript.head_user
-    pieces = [(i, raw[i]) for i in range(user + 1)]
-    if digest:
-        pieces.append((user, dialect.digest_message(digest)))
-    pieces += [(i, raw[i]) for i in range(user + 1, transcript.head)]
+    anchor = transcript.anchor
+    pieces = [(i, raw[i]) for i in range(anchor)]
+    behind = dialect.with_digest(raw[anchor], digest) if digest else [raw[anchor]]
+    pieces += [(anchor, piece) for piece in behind]
+    pieces += [(i, raw[i]) for i in range(anchor + 1, transcript.head)]
     for turn in transcript.kept(cliff.cut, len(transcript.turns)):
         for i in range(turn.start, turn.stop):
             thinks = cliff.strip and i < cliff.messages and transcript.outlines[i].thinks

@@ -30,7 +30,7 @@ class CliffStrategy:
 
     def decide(self, case: Case) -> Decision:
         """Walk the borders that are new since the last cliff, then settle what forces one."""
-        if case.transcript.head_user < 0:
+        if case.transcript.anchor < 0:
             return Keep("no user message before the first answer")
         if not case.transcript.turns:
             return Keep("no turn yet")

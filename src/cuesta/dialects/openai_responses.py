@@ -1,0 +1,209 @@
+"""OpenAI Responses over HTTP: `POST /v1/responses`, and the ChatGPT login's Codex path.
+
+Wire quirks that this file knows (OpenAI's API reference unless said otherwise):
+- `input` is a string or a list of items; a message, a call, an output and a piece of reasoning are
+  items of their own. Each is treated as a message here.
+- Calls and outputs pair by `call_id`, over all kinds; a kind of call that is not in the table pairs
+  the same way. Calls that the provider runs hold their result themselves.
+- A reasoning item belongs to what follows it. Both stand in the model's step, so no cut parts them.
+- With `previous_response_id` the input is only what is new, and a `compaction_trigger` asks for a
+  compaction: such requests pass untouched.
+- Items that bring tools stay, with their turn.
+- A `compaction` item stands for everything before it; nothing may be put before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cuesta.core.chain import message_digest
+from cuesta.core.errors import RequestError
+from cuesta.core.meter import estimate
+from cuesta.core.transcript import Block, BlockKind, Message, Role
+from cuesta.dialects.base import Request, UsageTap
+from cuesta.dialects.openai_usage import ResponsesUsageTap
+from cuesta.dialects.parts import arguments_of, content_blocks, parts_of, result_block
+from cuesta.dialects.raw import dump, join_array, join_object, load, split_array, split_object
+from cuesta.protocols.sidecalls import RequestFacts
+
+_ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+}
+_ARGUMENTS = {
+    "function_call": "arguments",
+    "custom_tool_call": "input",
+    "local_shell_call": "action",
+    "shell_call": "action",
+    "computer_call": "action",
+    "apply_patch_call": "operation",
+    "tool_search_call": "arguments",
+    "mcp_call": "arguments",
+    "mcp_approval_request": "arguments",
+    "web_search_call": "action",
+    "file_search_call": "queries",
+    "code_interpreter_call": "code",
+    "image_generation_call": "revised_prompt",
+}
+"""Where each kind of call holds what was asked of it."""
+_SERVED = frozenset({
+    "mcp_call", "web_search_call", "file_search_call", "code_interpreter_call",
+    "image_generation_call",
+})  # fmt: skip
+"""Calls that the provider runs: their result is in the item, so nothing answers them."""
+_BARRIERS = frozenset({"compaction", "context_compaction", "item_reference"})
+_PINNED = frozenset({"additional_tools", "mcp_list_tools", "tool_search_output"})
+"""Items that bring tools: folded away, the tools would go with them."""
+
+
+class OpenAIResponsesDialect:
+    """The dialect; it has no state."""
+
+    name = "openai_responses"
+
+    def read(self, body: bytes) -> Request:
+        """See `Dialect.read`."""
+        members = split_object(body)
+        if "input" not in members:
+            raise RequestError("the request body has no `input`")
+        model = load(members.get("model", b"null"))
+        if not isinstance(model, str):
+            raise RequestError("`model` is no string")
+        whole = members["input"]
+        return Request(members, split_array(whole) if whole.startswith(b"[") else [], model)
+
+    def facts(self, request: Request) -> RequestFacts:
+        """See `Dialect.facts`."""
+        members = request.members
+        tools = load(members.get("tools", b"null"))
+        limit = load(members.get("max_output_tokens", b"null"))
+        text = load(members.get("text", b"null"))
+        wanted = text.get("format") if isinstance(text, dict) else None
+        return RequestFacts(
+            messages=len(request.messages),
+            tools=len(tools) if isinstance(tools, list) else 0,
+            max_tokens=limit if isinstance(limit, int) else None,
+            structured=isinstance(wanted, dict) and wanted.get("type") == "json_schema",
+            partial=members.get("previous_response_id", b"null") != b"null",
+            compacts=_asks_for_compaction(request.messages),
+        )
+
+    def fixed(self, request: Request) -> Sequence[bytes]:
+        """See `Dialect.fixed`."""
+        return [request.members[k] for k in ("instructions", "tools") if k in request.members]
+
+    def parse(self, message: bytes) -> tuple[Message, bytes]:
+        """See `Dialect.parse`."""
+        item = load(message)
+        if not isinstance(item, dict):
+            raise RequestError("an input item is no JSON object")
+        kind = str(item.get("type", "message"))
+        digest = message_digest(_normalised(item, kind))
+        if kind == "message":
+            role = _ROLES.get(str(item.get("role")))
+            if role is None:
+                raise RequestError(f"unknown role `{str(item.get('role'))[:40]}`")
+            return Message(role, tuple(content_blocks(_parts(item, "content")))), digest
+        return _item(item, kind), digest
+
+    def without_thinking(self, message: bytes) -> bytes | None:
+        """See `Dialect.without_thinking`; no model behind this wire checks prefixes."""
+        return message
+
+    def with_digest(self, message: bytes, text: str) -> list[bytes]:
+        """See `Dialect.with_digest`."""
+        part = {"type": "input_text", "text": text}
+        return [message, dump({"type": "message", "role": "user", "content": [part]})]
+
+    def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
+        """See `Dialect.splice`."""
+        return join_object({**request.members, "input": join_array(messages)})
+
+    def usage_tap(self, content_type: str) -> UsageTap:
+        """See `Dialect.usage_tap`."""
+        return ResponsesUsageTap(content_type)
+
+
+def _asks_for_compaction(items: Sequence[bytes]) -> bool:
+    if not items or b"compaction_trigger" not in items[-1]:
+        return False
+    last = load(items[-1])
+    return isinstance(last, dict) and last.get("type") == "compaction_trigger"
+
+
+def _parts(item: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    return parts_of(item.get(key), "input_text")
+
+
+def _normalised(item: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return an item without what clients change in it from one request to the next.
+
+    On a resume Codex adds `"content": null` to reasoning items; content and outputs may be strings
+    or lists; a message may leave its type out.
+    """
+    plain = {key: value for key, value in item.items() if value is not None}
+    plain["type"] = kind
+    for key in ("content", "output"):
+        if isinstance(plain.get(key), str):
+            plain[key] = parts_of(plain[key], "input_text")
+    return plain
+
+
+def _item(item: Mapping[str, Any], kind: str) -> Message:
+    """Read an item that is no message."""
+    if kind == "reasoning":
+        return Message(Role.ASSISTANT, (_reasoning(item),))
+    if kind.endswith(("_call_output", "_approval_response")) or kind == "tool_search_output":
+        return Message(Role.USER, (_output(item),), pinned=kind in _PINNED)
+    if kind.endswith("_call") or kind in _ARGUMENTS or kind in _SERVED:
+        return Message(Role.ASSISTANT, (_call(item, kind),))
+    opaque = Block(BlockKind.OPAQUE, name=kind, weight=estimate(json.dumps(item)))
+    barrier, pinned = kind in _BARRIERS, kind in _PINNED
+    role = Role.SYSTEM if barrier or pinned else Role.ASSISTANT
+    return Message(role, (opaque,), pinned=pinned, barrier=barrier)
+
+
+def _reasoning(item: Mapping[str, Any]) -> Block:
+    """Read reasoning: what it shows, and its sealed form, which tells its size best."""
+    shown = item.get("summary"), item.get("content")
+    parts = [part for listed in shown if isinstance(listed, list) for part in listed]
+    texts = [str(part.get("text", "")) for part in parts if isinstance(part, dict)]
+    sealed = str(item.get("encrypted_content") or "")
+    return Block(BlockKind.THINKING, tuple(filter(None, texts)), weight=len(sealed) // 8)
+
+
+def _call(item: Mapping[str, Any], kind: str) -> Block:
+    asked = item.get(_ARGUMENTS.get(kind, "arguments"))
+    served = kind in _SERVED
+    return Block(
+        BlockKind.CALL,
+        name=str(item.get("name") or kind.removesuffix("_call")),
+        call_id="" if served else _pair(item),
+        arguments=arguments_of(asked if isinstance(asked, str | dict) else json.dumps(asked)),
+        weight=estimate(json.dumps(item)) if served else 0,
+    )
+
+
+def _output(item: Mapping[str, Any]) -> Block:
+    output = item.get("output")
+    if isinstance(output, list) and any("stdout" in p for p in output if isinstance(p, dict)):
+        texts = [str(part.get(key, "")) for part in output for key in ("stdout", "stderr")]
+        parts = [{"type": "input_text", "text": text} for text in texts if text]
+    elif output is None or isinstance(output, str | list):
+        parts = parts_of(output, "input_text")
+    else:
+        parts = [{"type": "input_text", "text": json.dumps(output, ensure_ascii=False)}]
+    failed = item.get("status") in {"failed", "incomplete"}
+    return result_block(_pair(item), parts, error=failed)
+
+
+def _pair(item: Mapping[str, Any]) -> str:
+    """Return what pairs a call with its output."""
+    for key in ("call_id", "approval_request_id", "id"):
+        if item.get(key):
+            return str(item[key])
+    return ""
