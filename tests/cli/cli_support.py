@@ -1,5 +1,6 @@
 """Watching processes and terminals: an agent that tells, and a shell that is real."""
 
+import contextlib
 import http.server
 import json
 import os
@@ -185,3 +186,13 @@ def cuesta(*words, env, **keywords):
         check=False,
         **keywords,
     )
+
+
+@contextlib.contextmanager
+def started(argv, **keywords):
+    """Start a process that is gone at the end, whatever the test thinks of it."""
+    with subprocess.Popen([str(word) for word in argv], **keywords) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

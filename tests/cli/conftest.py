@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from cli_support import CUESTA, SOURCES, Agent, Shell, Upstream
+from cli_support import CUESTA, SOURCES, Agent, Shell, Upstream, started
 
 
 @pytest.fixture
@@ -44,14 +44,13 @@ def upstream():
 def serving(environment, upstream):
     """A proxy that was started by hand, with the block it printed."""
     argv = [*CUESTA, "serve", "--port", "0", "--upstream", upstream.address]
-    with subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with started(argv, env=environment, stdout=subprocess.PIPE, text=True) as process:
         block = "".join(iter(process.stdout.readline, "\n"))
         block += process.stdout.readline() + process.stdout.readline()
         process.address = block.split()[3]
         process.port = process.address.rpartition(":")[2]
         process.block = block
         yield process
-        process.kill()
 
 
 @pytest.fixture

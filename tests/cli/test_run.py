@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_support import CALL, CUESTA, alive, cuesta, wait_for
+from cli_support import CALL, CUESTA, alive, cuesta, started, wait_for
 
 from cuesta.cli.run import saving_line
 
@@ -21,12 +21,11 @@ pytestmark = pytest.mark.skipif(
 def running(agent, environment, upstream):
     """An agent beside its proxy, without a terminal."""
     argv = [*CUESTA, "run", "--upstream", upstream.address, "--", *agent.command.split()]
-    with subprocess.Popen(
+    with started(
         argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         agent.started_by(process)
         yield process
-        process.kill()
 
 
 def proxy_of(launcher):
@@ -63,14 +62,14 @@ def test_the_agent_is_told_by_its_environment(running, agent):
 
 def test_an_address_that_was_set_is_the_upstream(agent, environment, upstream):
     environment["ANTHROPIC_BASE_URL"] = upstream.address
-    with subprocess.Popen(
+    with started(
         [*CUESTA, "run", *agent.command.split()], env=environment, stderr=subprocess.DEVNULL
     ) as process:
         agent.started_by(process)
         assert "good day" in agent.ask("get", "/any/path?query=1")
         assert upstream.paths[-1] == "/any/path?query=1"
         agent.order("exit", "0")
-        assert process.wait() == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_a_killed_proxy_is_back_for_the_next_request(running, agent):
@@ -131,7 +130,7 @@ def test_the_proxy_s_log_is_private_and_leaves_when_it_is_empty(running, agent, 
 def test_a_state_folder_that_cannot_be_used_stops_no_agent(agent, environment, upstream, tmp_path):
     (tmp_path / "file").write_text("in the way")
     argv = [*CUESTA, "run", "--upstream", upstream.address, "--state-dir", tmp_path / "file"]
-    with subprocess.Popen(
+    with started(
         [*argv, "--", *agent.command.split()], env=environment, stderr=subprocess.PIPE, text=True
     ) as process:
         agent.started_by(process)

@@ -8,7 +8,7 @@ import time
 import urllib.request
 
 import pytest
-from cli_support import CALL, CUESTA, cuesta
+from cli_support import CALL, CUESTA, cuesta, started
 
 from cuesta.core.usage import Usage
 from cuesta.store.sqlite import open_store
@@ -187,7 +187,7 @@ def test_explain_shows_as_many_as_asked(environment):
 
 @pytest.mark.usefixtures("kept")
 def test_a_reader_that_leaves_early_is_no_error(environment):
-    with subprocess.Popen(
+    with started(
         [*CUESTA, "explain"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         process.stdout.close()

@@ -74,7 +74,9 @@ def test_a_lone_text_may_be_a_string_or_a_block(one, two):
         return {"role": "user", "content": [block]}
 
     block = {"type": "text", "text": two}
-    assert _digest({"role": "user", "content": two}) == _digest({"role": "user", "content": [block]})
+    assert _digest({"role": "user", "content": two}) == _digest(
+        {"role": "user", "content": [block]}
+    )
     assert _digest(result(two)) == _digest(result([block]))
 
 
@@ -94,7 +96,9 @@ def test_anything_else_changes_the_identity(message, data):
     if kind == "field":
         block["is_error"] = "new"
     elif kind == "inner":
-        key = next(k for k in ("text", "name", "thinking", "content", "source", "parts") if k in block)
+        key = next(
+            k for k in ("text", "name", "thinking", "content", "source", "parts") if k in block
+        )
         block[key] = [{"type": "text", "text": "something else"}]
     elif kind == "role":
         changed["role"] = {"user": "assistant"}.get(message["role"], "user")
@@ -294,7 +298,9 @@ def test_facts():
     }
     facts = _DIALECT.facts(_DIALECT.read(json.dumps(body).encode()))
     assert (facts.messages, facts.tools, facts.max_tokens, facts.structured) == (2, 3, 512, True)
-    bare = _DIALECT.facts(_DIALECT.read(b'{"model":"m","messages":[],"output_config":{"effort":1}}'))
+    bare = _DIALECT.facts(
+        _DIALECT.read(b'{"model":"m","messages":[],"output_config":{"effort":1}}')
+    )
     assert (bare.messages, bare.tools, bare.max_tokens, bare.structured) == (0, 0, None, False)
 
 

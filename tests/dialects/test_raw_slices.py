@@ -39,7 +39,9 @@ _VALUES = _texts(
         max_leaves=6,
     )
 )
-_MEMBERS = st.lists(st.tuples(st.sampled_from(["a", "b", "ключ", "\ud83d", ""]), _VALUES), max_size=6)
+_MEMBERS = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "ключ", "\ud83d", ""]), _VALUES), max_size=6
+)
 
 
 @given(_MEMBERS, st.data())
@@ -169,7 +171,9 @@ def test_deep_nesting_is_refused(read, raw):
         read(raw)
 
 
-@pytest.mark.xfail(strict=True, raises=RecursionError, reason="a RecursionError leaves the fast path")
+@pytest.mark.xfail(
+    strict=True, raises=RecursionError, reason="a RecursionError leaves the fast path"
+)
 @pytest.mark.parametrize(
     ("read", "raw"),
     [

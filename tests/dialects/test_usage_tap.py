@@ -1,4 +1,5 @@
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -46,7 +47,7 @@ def _answer() -> bytes:
 
 def _cut(answer: bytes, places: list[int]) -> list[bytes]:
     edges = sorted({0, len(answer), *(place for place in places if place < len(answer))})
-    return [answer[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [answer[a:b] for a, b in pairwise(edges)]
 
 
 def _fed(content_type: str, chunks: list[bytes]) -> Usage | None:
@@ -111,7 +112,10 @@ def test_a_huge_event_hides_no_later_one():
     huge = _event("content_block_start", content_block={"data": "x" * (2 << 20)})
     stream = _stream()
     place = stream.index(b"event: message_delta")
-    assert _fed(_SSE, _cut(stream[:place] + huge + stream[place:], [*range(0, 3 << 20, 1 << 16)])) == _USAGE
+    assert (
+        _fed(_SSE, _cut(stream[:place] + huge + stream[place:], [*range(0, 3 << 20, 1 << 16)]))
+        == _USAGE
+    )
 
 
 @given(st.binary(max_size=200), _PLACES, st.sampled_from([_SSE, _JSON, "", "text/html"]))
@@ -119,7 +123,9 @@ def test_malformed_answers_tell_nothing_and_raise_nothing(answer, places, conten
     assert _fed(content_type, _cut(answer, places)) is None
 
 
-_COUNTS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just({})
+_COUNTS = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just({})
+)
 
 
 @given(

@@ -63,7 +63,10 @@ def test_text_between_known_tags_is_the_harnesss(tag: str):
             [("<system-reminder>a</task-notification>", True)],
         ),
         ("<system-reminder></system-reminder>", []),
-        ("<system-reminders>x</system-reminders>", [("<system-reminders>x</system-reminders>", True)]),
+        (
+            "<system-reminders>x</system-reminders>",
+            [("<system-reminders>x</system-reminders>", True)],
+        ),
         (
             "<system-reminder>a<system-reminder>b</system-reminder>c</system-reminder>",
             [("a<system-reminder>b", False), ("c</system-reminder>", True)],

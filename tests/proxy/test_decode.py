@@ -84,3 +84,8 @@ def test_an_unknown_coding_has_no_decoder():
     assert decoder_for("gzip, br") is None
     with pytest.raises(UndecodableError):
         decode(b"x", "compress", LIMIT)
+
+
+@pytest.mark.parametrize("coding", ["", "identity", " Identity "])
+def test_a_plain_body_comes_back_as_it_is(coding):
+    assert decode(b"{}", coding, 1) == b"{}"

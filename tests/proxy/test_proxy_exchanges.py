@@ -25,6 +25,7 @@ from proxy_rig import (
     request,
     response,
     sends,
+    sent,
     trace_event,
     within,
 )
@@ -32,7 +33,7 @@ from proxy_rig import (
 from cuesta.core.ledger import Entry
 from cuesta.core.policy import Policy
 from cuesta.core.usage import Usage
-from cuesta.exchange.events import Commit, Done, Found, LookUp, Record, Send
+from cuesta.exchange.events import Commit, Done, Found, LookUp, Record
 from cuesta.store.memory import MemoryStore
 
 ENTRY = Entry(Policy("default"), "cliff", 1, ())
@@ -61,7 +62,7 @@ def test_commands_are_carried_out_and_answered(run):
         answers.append((yield LookUp((KEY,))))
         answers.append((yield Commit(KEY, ENTRY)))
         answers.append((yield LookUp((b"x" * 32, KEY))))
-        answered = yield Send(None, "", "test")
+        answered = yield from sent(None, "", "test")
         answers.append(answered)
         answers.append((yield Record(event)))
 
@@ -95,7 +96,7 @@ def test_the_exchange_is_told_what_arrived(run):
 
 
 def replacing(_arrived):
-    yield Send(b"[ours]", "cut: 3 turns", "")
+    yield from sent(b"[ours]", "cut: 3 turns", "")
 
 
 def test_a_replaced_body_goes_out_plain_with_its_own_length(run):
@@ -180,7 +181,7 @@ def test_a_command_that_fails_is_thrown_into_the_exchange(run):
                 yield command
             except OSError as error:
                 caught.append(error)
-        yield Send(b"[open]", "failed open", "")
+        yield from sent(b"[open]", "failed open", "")
         yield Record(event)
 
     class Store(BrokenStore):
@@ -210,7 +211,7 @@ def raising_later(_arrived):
 
 def not_catching(_arrived):
     yield LookUp((KEY,))
-    yield Send(b"[ours]", "", "")
+    yield from sent(b"[ours]", "", "")
 
 
 def ending_early(_arrived):
@@ -255,13 +256,13 @@ def test_when_the_exchange_fails_the_original_goes_out_and_that_is_counted(
 
 
 def failing_afterwards(_arrived):
-    yield Send(None, "", "")
+    yield from sent(None, "", "")
     raise ValueError("a secret from the answer")
 
 
 def sending_twice(_arrived):
-    yield Send(None, "", "")
-    yield Send(None, "", "")
+    yield from sent(None, "", "")
+    yield from sent(None, "", "")
 
 
 @pytest.mark.parametrize("exchange", [failing_afterwards, sending_twice])
@@ -287,7 +288,7 @@ def test_large_bodies_are_planned_in_one_thread_beside_the_event_loop(run, size,
         threads.append(threading.current_thread())
         yield LookUp((KEY,))
         threads.append(threading.current_thread())
-        yield Send(None, "", "")
+        yield from sent(None, "", "")
 
     async def main():
         async with Upstream() as upstream, proxy_to(upstream, Engine(exchange)) as proxy:
@@ -308,7 +309,7 @@ def test_the_event_loop_goes_on_while_a_large_body_is_planned(run):
         if len(arrived.body) > 1_000_000:
             planning.set()
             assert go_on.wait(SECONDS)
-        yield Send(None, "", "")
+        yield from sent(None, "", "")
 
     async def main():
         async with Upstream() as upstream, proxy_to(upstream, Engine(exchange)) as proxy:
@@ -331,7 +332,7 @@ def test_a_client_that_leaves_while_its_request_is_planned_sends_nothing(run):
         planning.set()
         assert go_on.wait(SECONDS)
         yield Commit(KEY, ENTRY)
-        answered.append((yield Send(None, "", "")))
+        answered.append((yield from sent(None, "", "")))
 
     async def main():
         store = MemoryStore()
@@ -355,7 +356,7 @@ def test_books_are_closed_after_the_last_byte_and_before_the_next_request(run):
     def exchange(arrived):
         order.append("arrived")
         event = trace_event(arrived)
-        yield Send(None, "", "")
+        yield from sent(None, "", "")
         order.append("answered")
         yield Commit(KEY, ENTRY)
         yield Record(event)
@@ -378,7 +379,7 @@ def test_books_are_closed_after_the_last_byte_and_before_the_next_request(run):
 
 def test_notes_are_cut_and_cannot_break_out_of_their_header(run):
     def exchange(_arrived):
-        yield Send(None, "a\r\nX-Evil: 1\u00e9" + "b" * 300, "")
+        yield from sent(None, "a\r\nX-Evil: 1\u00e9" + "b" * 300, "")
 
     async def main():
         async with Upstream() as upstream, proxy_to(upstream, Engine(exchange)) as proxy:
@@ -418,7 +419,7 @@ def test_a_bug_in_reading_usage_never_disturbs_the_answer(run, caplog, monkeypat
 def test_status_sums_and_explain_tells(run):
     def exchange(arrived):
         event = trace_event(arrived, "replace" if b"cut" in arrived.body else "keep")
-        answered = yield Send(None, "", "test")
+        answered = yield from sent(None, "", "test")
         cut = event.action == "replace"
         yield Record(
             dataclasses.replace(

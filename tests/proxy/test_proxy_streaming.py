@@ -24,7 +24,7 @@ from proxy_rig import (
 )
 
 from cuesta.core.usage import Usage
-from cuesta.exchange.events import Send
+from cuesta.exchange.events import Relay, Send
 
 CHUNKED = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -221,9 +221,10 @@ def test_bodies_are_let_go_of_while_their_answers_stream(run, replaced):
         writer.write(b"0\r\n\r\n")
 
     def letting_go(arrived):
-        held = [Send(arrived.body[:-1] + b"!" if replaced else None, "n", "")]
+        held = [Send(arrived.body[:-1] + b"!" if replaced else None, "")]
         del arrived
         yield held.pop()
+        yield Relay("n")
 
     async def main():
         body = b"x" * 2_000_000

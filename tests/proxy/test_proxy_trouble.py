@@ -7,7 +7,6 @@ import logging
 import socket
 import ssl
 import subprocess
-from pathlib import Path
 
 import pytest
 from proxy_rig import (

@@ -54,6 +54,7 @@ class Entry:
         policy: The knobs that the last cliff's digest was rendered with.
         strategy: The strategy that decided.
         renderer: The version of the digest's renderer.
+        rung: The step of the policy's ladder that `policy` is; 0 is the mildest.
         cliffs: All cliffs so far, the last one in force; none: the client's own bytes.
         foreign: Whether the turn behind this link was answered behind other bytes than the epoch's
             own, so that the next request must open a new one.
@@ -63,6 +64,7 @@ class Entry:
     strategy: str
     renderer: int
     cliffs: tuple[Cliff, ...]
+    rung: int = 0
     foreign: bool = False
 
     def to_json(self) -> bytes:
@@ -73,6 +75,7 @@ class Entry:
             "strategy": self.strategy,
             "renderer": self.renderer,
             "cliffs": [asdict(cliff) for cliff in self.cliffs],
+            "rung": self.rung,
             "foreign": self.foreign,
         }
         return json.dumps(record, separators=(",", ":")).encode()
@@ -93,6 +96,7 @@ class Entry:
                 strategy=values["strategy"],
                 renderer=values["renderer"],
                 cliffs=tuple(Cliff(**cliff) for cliff in values["cliffs"]),
+                rung=values["rung"],
                 foreign=values["foreign"],
             )
         except (KeyError, TypeError) as error:

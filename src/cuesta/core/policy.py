@@ -127,6 +127,30 @@ def profile(name: str, *, threshold: int = 0) -> Policy:
     return Policy.from_dict({**policy.to_dict(), "threshold": threshold}) if threshold else policy
 
 
+def ladder(policy: Policy) -> tuple[Policy, ...]:
+    """Return ever harsher policies, the given one first, for prompts that are still too long.
+
+    Each step starts again from the original transcript.
+    """
+    knobs = policy.to_dict()
+    lean = {
+        "keep_turns": 1,
+        "signature_chars": min(policy.signature_chars, 150),
+        "result_chars": 0,
+        "error_chars": min(policy.error_chars, 300),
+        "thought_chars": 0,
+        "reasoning": False,
+        "human_share": min(policy.human_share, 0.1),
+        "notice_chars": min(policy.notice_chars, 200),
+    }
+    barest = {"signature_chars": 40, "error_chars": 0, "human_share": 0.02, "notice_chars": 0}
+    return (
+        policy,
+        Policy.from_dict({**knobs, **lean}),
+        Policy.from_dict({**knobs, **lean, **barest}),
+    )
+
+
 AUTOMATIC_FLOOR = 32_000
 """The smallest automatic threshold: the paper saw no loss at 32K."""
 AUTOMATIC_MULTIPLE = 2.5

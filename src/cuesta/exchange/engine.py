@@ -7,12 +7,24 @@ The engine decides and never acts: `Engine.exchange` yields commands to whoever 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from cuesta.core.errors import RequestError
 from cuesta.dialects.base import Dialect
+from cuesta.dialects.refusals import Refusal, refusal
 from cuesta.dialects.registry import DIALECTS, Claim, claim
-from cuesta.exchange.events import Answered, Arrived, Command, Event, Exchange, Record, Send
+from cuesta.exchange.events import (
+    Accepted,
+    Answered,
+    Arrived,
+    Command,
+    Event,
+    Exchange,
+    Record,
+    Refused,
+    Relay,
+    Send,
+)
 from cuesta.exchange.fallback import fail_open
 from cuesta.exchange.memory import Frozen, Recent, Seen, size
 from cuesta.exchange.options import CompactionOptions
@@ -25,12 +37,33 @@ _NOTE_BYTES = 200
 _UNCLAIMED = Plan(None, "pass", "not a conversation", "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    """What of a conversation's past enters its trace."""
+@dataclass(slots=True)
+class _Visit:
+    """One request on its way, and what the upstream has refused of it."""
 
+    claim: Claim
+    body: bytes
+    rung: int = 0
+    demand: str = ""
+    refused: list[Refusal] = field(default_factory=list)
+    attempt: Attempt = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.attempt = Attempt(self.body, self.claim.counts)
+
+    def forget(self) -> None:
+        """Let go of the body: answers stream for minutes, and there are many."""
+        self.body = self.attempt.body = b""
+
+
+@dataclass(slots=True)
+class _Books:
+    """What enters a request's trace beside its plan."""
+
+    dialect: str = ""
     conversation: str = ""
     previous: Seen | None = None
+    refused: int = 0
 
 
 class Engine:
@@ -66,42 +99,102 @@ class Engine:
         """Handle one request; see `events` for how to drive it."""
         claimed = claim(arrived.method, arrived.path)
         if claimed is None or claimed.dialect not in self._planners:
-            plan = _UNCLAIMED
-        else:
-            plan = yield from self._plan(claimed, arrived.body)
-        counts = claimed is None or claimed.counts or not plan.links
-        past = _Settled() if counts else self._past(plan)
-        if past.conversation:
-            seen = Seen(past.conversation, plan.raw_tokens, arrived.at)
-            self._seen.put(plan.links[-1], seen)
-        answered = yield Send(plan.body, note(plan), claimed.dialect if claimed else "")
-        if isinstance(answered, Answered):
-            yield Record(_event(arrived, answered, claimed, plan, past))
+            answered = yield Send(None, "")
+            if not isinstance(answered, Answered):
+                answered = yield Relay(note(_UNCLAIMED))
+            yield Record(_event(arrived, answered, _UNCLAIMED, _Books()))
+            return
+        visit = _Visit(claimed, arrived.body)
+        arrived = replace(arrived, body=b"")
+        plan = yield from self._plan(visit)
+        books = self._books(claimed, plan, arrived.at)
+        head = yield Send(plan.body, claimed.dialect)
+        while isinstance(head, Refused):
+            visit.refused.append(refusal(head.status, head.body))
+            again = yield from self._other_form(visit, plan)
+            if again is None:
+                break
+            plan = again
+            head = yield Send(plan.body, claimed.dialect)
+        self._learn(visit, plan, head)
+        books.refused = len(visit.refused)
+        remark = note(plan)
+        visit.forget()
+        plan = replace(plan, body=None)
+        answered = head if isinstance(head, Answered) else (yield Relay(remark))
+        yield Record(_event(arrived, answered, plan, books))
 
-    def _plan(self, claimed: Claim, body: bytes) -> Generator[Command, Event, Plan]:
+    def _plan(self, visit: _Visit) -> Generator[Command, Event, Plan]:
         """Plan, or fail open: the one guard around steps 3 to 6."""
-        attempt = Attempt(body, read_only=claimed.counts)
+        claimed = visit.claim
+        visit.attempt = Attempt(visit.body, claimed.counts, visit.rung, visit.demand)
         try:
-            return (yield from self._planners[claimed.dialect].plan(attempt))
+            return (yield from self._planners[claimed.dialect].plan(visit.attempt))
         except RequestError as error:
             return Plan(None, "pass", f"not readable: {error}", "")
         except Exception as error:  # noqa: BLE001 - any bug here must not break a session
-            found = yield from fail_open(
-                body, claimed.dialect, self._frozen, committing=attempt.committing
-            )
-            reason = f"{type(error).__name__}; sent the {found.form}"
-            return Plan(found.body, "failed", reason, "")
+            reason = type(error).__name__
+            return (yield from self._fail_open(visit, reason))
 
-    def _past(self, plan: Plan) -> _Settled:
-        """Find the conversation's previous request; without one, name a new conversation."""
-        for link in reversed(plan.links[:-1]):
-            seen = self._seen.get(link)
-            if seen is not None:
-                return _Settled(seen.conversation, seen)
-        again = self._seen.get(plan.links[-1])
-        if again is not None:
-            return _Settled(again.conversation, again)
-        return _Settled(plan.links[-1].hex()[:8])
+    def _fail_open(self, visit: _Visit, reason: str) -> Generator[Command, Event, Plan]:
+        """Send the nearest form that is known to be valid."""
+        found = yield from fail_open(
+            visit.body,
+            visit.claim.dialect,
+            self._frozen,
+            committing=visit.attempt.committing,
+        )
+        return Plan(found.body, "failed", f"{reason}; sent the {found.form}", "")
+
+    def _other_form(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, Plan | None]:
+        """Find another form after a refusal, or None: the client gets the refusal.
+
+        A refused form counts as never sent.
+        """
+        about = visit.refused[-1]
+        visit.demand = about.value
+        if about is Refusal.OVERFLOW and plan.action in {"keep", "replace"}:
+            return (yield from self._shorter_form(visit, plan))
+        if plan.action != "replace" or visit.refused.count(about) > 1:
+            return None
+        if about is Refusal.THINKING:
+            self._turn_treatment(visit, plan)
+            return (yield from self._plan(visit))
+        if about is Refusal.FORM and plan.new:
+            return (yield from self._fail_open(visit, "the form was refused"))
+        return None
+
+    def _shorter_form(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, Plan | None]:
+        """Go one rung down the ladder, from the original transcript."""
+        visit.rung = plan.rung + 1 if plan.cliffs else 0
+        if visit.rung >= self._planners[visit.claim.dialect].rungs:
+            return None
+        again = yield from self._plan(visit)
+        return again if again.sent_tokens < plan.sent_tokens else None
+
+    def _turn_treatment(self, visit: _Visit, plan: Plan) -> None:
+        """Take a model's thinking for bound where it was not, and the other way round."""
+        planner = self._planners[visit.claim.dialect]
+        planner.treat_thinking(plan.model, binds=not planner.binds_thinking(plan.model))
+
+    def _learn(self, visit: _Visit, plan: Plan, head: Event) -> None:
+        """Forget the other treatment of thinking where it was refused as well."""
+        if visit.refused.count(Refusal.THINKING) > 1 and not isinstance(head, Accepted):
+            self._turn_treatment(visit, plan)
+
+    def _books(self, claimed: Claim, plan: Plan, at: float) -> _Books:
+        """Name the request's conversation, and remember the request for the next one."""
+        if claimed.counts or not plan.links:
+            return _Books(claimed.dialect)
+        seen = self._previous(plan)
+        name = seen.conversation if seen else plan.links[-1].hex()[:8]
+        self._seen.put(plan.links[-1], Seen(name, plan.raw_tokens, at))
+        return _Books(claimed.dialect, name, seen)
+
+    def _previous(self, plan: Plan) -> Seen | None:
+        """Find the conversation's previous request, or the same one sent before."""
+        before = map(self._seen.get, reversed(plan.links[:-1]))
+        return next(filter(None, before), None) or self._seen.get(plan.links[-1])
 
 
 def note(plan: Plan) -> str:
@@ -114,14 +207,14 @@ def note(plan: Plan) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)[:_NOTE_BYTES]
 
 
-def _event(
-    arrived: Arrived, answered: Answered, claimed: Claim | None, plan: Plan, past: _Settled
-) -> TraceEvent:
-    previous = past.previous
+def _event(arrived: Arrived, answered: Event, plan: Plan, books: _Books) -> TraceEvent:
+    if not isinstance(answered, Answered):
+        raise TypeError(f"{type(answered).__name__} does not end a request")
+    previous = books.previous
     return TraceEvent(
         at=arrived.at,
-        conversation=past.conversation,
-        dialect=claimed.dialect if claimed else "",
+        conversation=books.conversation,
+        dialect=books.dialect,
         path=arrived.path,
         model=plan.model,
         action=plan.action,
@@ -138,6 +231,7 @@ def _event(
         status=answered.status,
         usage=answered.usage,
         subscription=_is_subscription(arrived),
+        refused=books.refused,
         seconds=answered.at - arrived.at,
         aborted=answered.aborted,
         run=arrived.run,

@@ -65,17 +65,46 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send the request upstream and relay the answer. Answered by `Answered`.
+    """Send the request upstream and wait for the head of its answer.
+
+    Answered by `Accepted` or `Refused`, or by `Answered` where no answer came.
 
     Attributes:
         body: The bytes to send, or None: the original body as it came, compressed or not.
-        note: What was done and why, for the added response header; ASCII, at most 200 bytes.
-        dialect: Whose usage is to be read from the answer, or empty: none.
+        dialect: Whose refusals and usage are to be read from the answer, or empty: none.
     """
 
     body: bytes | None
-    note: str
     dialect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The upstream answers; nothing has reached the client yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The upstream refuses; nothing has reached the client yet.
+
+    Attributes:
+        status: The HTTP status.
+        body: The decoded body.
+    """
+
+    status: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """Relay the answer as it comes, whatever it is. Answered by `Answered`.
+
+    Attributes:
+        note: What was done and why, for the added response header; ASCII, at most 200 bytes.
+    """
+
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +136,7 @@ class Done:
     """A command was carried out."""
 
 
-Command: TypeAlias = LookUp | Commit | Send | Record
-Event: TypeAlias = Found | Answered | Done
+Command: TypeAlias = LookUp | Commit | Send | Relay | Record
+Event: TypeAlias = Found | Accepted | Refused | Answered | Done
 Exchange: TypeAlias = Generator[Command, Event, None]
 """One request from arrival to record: started with `send(None)`, ends with `StopIteration`."""

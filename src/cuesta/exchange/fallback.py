@@ -62,8 +62,9 @@ def fail_open(
         links = _links(request[wire.key], dialect)
     except Exception:  # noqa: BLE001 - whatever it is, the original is all there is
         return Fallback(None, "original bytes")
-    past = yield from _past_a_cliff(links)
-    epoch = _epoch(links, frozen, past)
+    known = links[:-1] if committing else links
+    past = yield from _past_a_cliff(known)
+    epoch = _epoch(known, frozen, past)
     if epoch is not None:
         yield from _note(links[-1], epoch.entry, frozen, foreign=committing)
         return Fallback(_thaw(request, wire.key, epoch), "frozen prefix of the epoch")

@@ -15,8 +15,8 @@ from cuesta.core.compact import Source, fold
 from cuesta.core.digest import NOTHING, RENDERER, Rendered, render
 from cuesta.core.ledger import Cliff, Entry
 from cuesta.core.meter import estimate_bytes, round_up
-from cuesta.core.models import read_model, window_of
-from cuesta.core.policy import Policy
+from cuesta.core.models import checks_prefixes, read_model, window_of
+from cuesta.core.policy import Policy, ladder
 from cuesta.core.transcript import Message, Outline, Transcript, outline, read_transcript
 from cuesta.dialects.base import Dialect, Request
 from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
@@ -46,6 +46,7 @@ class Plan:
         raw_tokens: Estimated prompt tokens of the client's own body.
         sent_tokens: Estimated prompt tokens of what is sent.
         threshold: In force for the next cliff, in tokens; 0 where none is fixed yet.
+        rung: The step of the policy's ladder in force.
     """
 
     body: bytes | None
@@ -58,6 +59,7 @@ class Plan:
     raw_tokens: int = 0
     sent_tokens: int = 0
     threshold: int = 0
+    rung: int = 0
 
 
 @dataclass(slots=True)
@@ -67,11 +69,15 @@ class Attempt:
     Attributes:
         body: The decompressed body.
         read_only: Whether nothing may be written (a token count).
+        rung: The step of the policy's ladder to plan with.
+        demand: Why the form in force cannot be sent, or empty.
         committing: Whether a new cliff may have been written by now.
     """
 
     body: bytes
     read_only: bool
+    rung: int = 0
+    demand: str = ""
     committing: bool = False
 
 
@@ -113,14 +119,29 @@ class Planner:
     ) -> None:
         self._dialect = dialect
         self._strategy = strategy
-        self._policy = options.policy()
+        self._ladder = ladder(options.policy())
         self._window = options.window
         self._frozen = frozen
         self._seed = seed
+        self._treatments: dict[str, bool] = {}
         self._outlines: Recent[bytes, Outline] = Recent(400_000)
         self._digests: Recent[tuple[object, ...], Rendered] = Recent(
             32 << 20, lambda rendered: len(rendered.text) + 200
         )
+
+    @property
+    def rungs(self) -> int:
+        """How many policies the ladder has."""
+        return len(self._ladder)
+
+    def binds_thinking(self, model: str) -> bool:
+        """Tell whether a model is taken to refuse thinking produced behind another prefix."""
+        read = read_model(model)
+        return self._treatments.get(read.key, checks_prefixes(read))
+
+    def treat_thinking(self, model: str, *, binds: bool) -> None:
+        """Remember what a refusal has told about a model's thinking."""
+        self._treatments[read_model(model).key] = binds
 
     def plan(self, attempt: Attempt) -> Generator[Command, Event, Plan]:
         """Plan one request.
@@ -139,7 +160,7 @@ class Planner:
         links = reading.links
         answer = yield LookUp(tuple(reversed(links)))
         found = answer if isinstance(answer, Found) else _NOBODY
-        case = self._case(reading, found)
+        case = self._case(attempt, reading, found)
         decision = self._strategy.decide(case)
         if isinstance(decision, Keep):
             tokens = case.fixed + case.transcript.tokens
@@ -159,9 +180,9 @@ class Planner:
             self._outlines.put(key, known)
         return known
 
-    def _case(self, reading: _Reading, found: Found) -> Case:
+    def _case(self, attempt: Attempt, reading: _Reading, found: Found) -> Case:
         """Lay a request before the strategy."""
-        policy = self._policy
+        policy = self._ladder[attempt.rung]
         fixed = sum(map(estimate_bytes, self._dialect.fixed(reading.request)))
         model = read_model(reading.request.model)
         return Case(
@@ -175,7 +196,8 @@ class Planner:
             render=lambda previous, cut, threshold: self._render(
                 reading, policy, (previous, cut), threshold
             ),
-            stale=self._stale(reading, found.entry),
+            binds_thinking=self.binds_thinking(reading.request.model),
+            demand=attempt.demand or self._stale(reading, found.entry),
         )
 
     def _stale(self, reading: _Reading, known: Entry | None) -> str:
@@ -227,7 +249,12 @@ class Planner:
         if decision.new or entry is None:
             foreign = case.answered and case.known is not None and case.known.foreign
             entry = Entry(
-                self._policy, self._strategy.name, RENDERER, decision.cliffs, foreign=foreign
+                policy=case.policy,
+                strategy=self._strategy.name,
+                renderer=RENDERER,
+                cliffs=decision.cliffs,
+                rung=attempt.rung,
+                foreign=foreign,
             )
         cliff = entry.cliffs[-1]
         transcript = reading.transcript(entry.policy)
@@ -246,4 +273,5 @@ class Planner:
             raw_tokens=case.fixed + transcript.tokens,
             sent_tokens=case.fixed + sent_tokens(transcript, cliff),
             threshold=cliff.threshold,
+            rung=entry.rung,
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -136,10 +137,10 @@ class Answer(web.StreamResponse):
         self._persist = False
         transport = self._request.transport
         if not self._sized and not self._in_chunks and transport is not None:
-            # An orderly close would be the end of such a body: reset the connection.
+            # An orderly close would be the end of such a body: let it be a reset.
             sock = transport.get_extra_info("socket")
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            transport.abort()
+            with contextlib.suppress(OSError):  # closed already
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def json_answer(

@@ -193,7 +193,9 @@ class Proxy:
         except asyncio.CancelledError:
             visit.leave()
             raise
-        return relay.answer or error_answer(request, 502, "stopped before an answer came")
+        return relay.answer or error_answer(
+            request, 502, "the proxy stopped or failed before an answer came"
+        )
 
 
 async def _read_body(request: web.BaseRequest) -> bytes:

@@ -12,12 +12,19 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from cuesta.exchange.events import Commit, Done, Found, LookUp, Record, Send
+from cuesta.exchange.events import Commit, Done, Found, LookUp, Record, Relay, Send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cuesta.exchange.events import Answered, Command, Event, Exchange
+    from cuesta.exchange.events import (
+        Accepted,
+        Answered,
+        Command,
+        Event,
+        Exchange,
+        Refused,
+    )
     from cuesta.store.base import Store
     from cuesta.trace.event import TraceEvent
 
@@ -78,9 +85,20 @@ class Course:
             Exception: Whatever left the exchange, or `RuntimeError` if it ended without one.
         """
         send = await self._drive(None)
-        if send is None:
+        if not isinstance(send, Send):
             raise RuntimeError("the exchange ended before it sent anything")
         return send
+
+    async def headed(self, head: Accepted | Refused) -> Send | Relay:
+        """Tell the exchange how the upstream's answer begins, and what it wants then.
+
+        Raises:
+            Exception: Whatever left the exchange, or `RuntimeError` if it ended.
+        """
+        wanted = await self._drive(head)
+        if wanted is None:
+            raise RuntimeError("the exchange ended before the answer was relayed")
+        return wanted
 
     async def settle(self, answered: Answered) -> None:
         """Tell the exchange how it went and drive it to its end.
@@ -91,14 +109,14 @@ class Course:
         self._large = False
         if await self._drive(answered) is not None:
             self._exchange.close()
-            raise RuntimeError("the exchange sent a second time")
+            raise RuntimeError("the exchange goes on after its answer")
 
-    async def _drive(self, event: Event | None) -> Send | None:
+    async def _drive(self, event: Event | None) -> Send | Relay | None:
         error: Exception | None = None
         while True:
             step = partial(_step, self._exchange, event, error)
             command = await self._workers.on_body(step) if self._large else step()
-            if command is None or isinstance(command, Send):
+            if command is None or isinstance(command, Send | Relay):
                 return command
             event = error = None
             try:

@@ -37,6 +37,11 @@ class Decoder(Protocol):
         """Whether the input so far is complete."""
 
 
+def is_plain(encoding: str) -> bool:
+    """Tell whether a `Content-Encoding` means that nothing is encoded."""
+    return encoding.strip().lower() in ("", "identity")
+
+
 def decoder_for(encoding: str) -> Decoder | None:
     """Return a decoder for a `Content-Encoding`, or None where it is not one that we know.
 
@@ -47,7 +52,7 @@ def decoder_for(encoding: str) -> Decoder | None:
 
 
 def decode(body: bytes, encoding: str, limit: int) -> bytes:
-    """Decode a whole body.
+    """Decode a whole body; one that is plain comes back as it is.
 
     Args:
         body: The body as received.
@@ -58,6 +63,8 @@ def decode(body: bytes, encoding: str, limit: int) -> bytes:
         UndecodableError: If the coding is unknown or the body is broken or cut short.
         RequestError: If the decoded body is longer than the limit (status 413).
     """
+    if is_plain(encoding):
+        return body
     decoder = decoder_for(encoding)
     if decoder is None:
         raise UndecodableError(f"unknown content coding {encoding!r}")

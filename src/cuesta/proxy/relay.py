@@ -10,17 +10,19 @@ from __future__ import annotations
 import contextlib
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from aiohttp import ClientError
 
+from cuesta.core.errors import RequestError
+from cuesta.exchange.events import Accepted, Refused
 from cuesta.proxy.answer import Answer, Head, error_answer
-from cuesta.proxy.decode import decoder_for
+from cuesta.proxy.decode import UndecodableError, decode, decoder_for
 from cuesta.proxy.headers import end_to_end, note_header
 from cuesta.proxy.upstream import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from aiohttp import ClientResponse, web
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
+_REFUSALS = frozenset({400, 413, 422})
+_REFUSAL_LIMIT = 1 << 20
+"""Bytes of a refusal that are read before it is relayed; longer ones are no refusals we know."""
 _LISTEN_LIMIT = 256 << 20
 """Decoded bytes of one answer after which its cost is no longer looked for."""
 
@@ -43,7 +48,7 @@ class Outgoing:
         target: Path and query as the client wrote them.
         headers: End-to-end headers, fit for the body.
         body: The body, or None.
-        note: For the header `x-cuesta` of the answer; empty: none.
+        watched: Whether a refusal is read before anything is relayed.
         tap: Makes the reader of usage for the answer, or None.
     """
 
@@ -51,8 +56,12 @@ class Outgoing:
     target: str
     headers: Sequence[tuple[str, str]]
     body: Body | None
-    note: str = ""
+    watched: bool = False
     tap: TapFactory | None = None
+
+
+Decide: TypeAlias = "Callable[[Accepted | Refused], Awaitable[Outgoing | str]]"
+"""What follows an answer's head: another request to send, or a note with which to relay it."""
 
 
 class Relay:
@@ -68,25 +77,45 @@ class Relay:
         self._request = request
         self._persist = persist
         self._listener: _Listener | None = None
+        self._held: list[bytes] = []
 
     @property
     def usage(self) -> Usage | None:
         """What the answer told about its cost so far."""
         return self._listener.usage if self._listener else None
 
-    async def run(self, upstream: Upstream, outgoing: Outgoing) -> None:
-        """Send the request and relay the answer to its last byte, or answer with an error."""
-        try:
-            response = await upstream.send(
-                outgoing.method, outgoing.target, outgoing.headers, outgoing.body
-            )
-        except UpstreamError as error:
-            self.answer = error_answer(self._request, 502, str(error), persist=self._persist)
-            with contextlib.suppress(ConnectionError):  # aiohttp finds out by itself
-                await self.answer.finish()
-            return
-        self.status = response.status
-        self.answer = self._answer_to(response, outgoing)
+    async def run(self, upstream: Upstream, outgoing: Outgoing, decide: Decide) -> None:
+        """Send the request and relay the answer to its last byte, or answer with an error.
+
+        Args:
+            upstream: Where it goes.
+            outgoing: The request.
+            decide: Told how each answer begins; returns another request to send in its place, or
+                the note for the header `x-cuesta` of the answer, which is then relayed.
+        """
+        wanted: Outgoing | str = outgoing
+        while isinstance(wanted, Outgoing):
+            outgoing = wanted
+            try:
+                response = await upstream.send(
+                    outgoing.method, outgoing.target, outgoing.headers, outgoing.body
+                )
+            except UpstreamError as error:
+                self.status = 0
+                self.answer = error_answer(self._request, 502, str(error), persist=self._persist)
+                with contextlib.suppress(ConnectionError):  # aiohttp finds out by itself
+                    await self.answer.finish()
+                return
+            self.status = response.status
+            try:
+                self._held = []
+                wanted = await decide(await self._head(response, outgoing))
+            except BaseException:
+                response.close()
+                raise
+            if isinstance(wanted, Outgoing):
+                response.close()
+        self.answer = self._answer_to(response, outgoing, wanted)
         try:
             await self._stream(response, self.answer)
         except _BrokenOffError:
@@ -98,10 +127,26 @@ class Relay:
             if not self.answer.ended:
                 self.answer.break_off()
 
-    def _answer_to(self, response: ClientResponse, outgoing: Outgoing) -> Answer:
+    async def _head(self, response: ClientResponse, outgoing: Outgoing) -> Accepted | Refused:
+        """Tell whether the upstream refuses; what was read for that is held for the client."""
+        if not outgoing.watched or response.status not in _REFUSALS:
+            return Accepted()
+        with contextlib.suppress(_BrokenOffError):  # the rest of it fails again when it is relayed
+            while chunk := await _next_chunk(response):
+                self._held.append(chunk)
+                if sum(map(len, self._held)) > _REFUSAL_LIMIT:
+                    return Accepted()
+        body = b"".join(self._held)
+        encoding = response.headers.get("Content-Encoding", "")
+        try:
+            return Refused(response.status, decode(body, encoding, _REFUSAL_LIMIT))
+        except (UndecodableError, RequestError):
+            return Accepted()
+
+    def _answer_to(self, response: ClientResponse, outgoing: Outgoing, note: str) -> Answer:
         headers = end_to_end(response.raw_headers)
-        if outgoing.note:
-            headers.append(note_header(outgoing.note))
+        if note:
+            headers.append(note_header(note))
         if outgoing.tap:
             tap = outgoing.tap(response.headers.get("Content-Type", ""))
             self._listener = _Listener(tap, response.headers.get("Content-Encoding", ""))
@@ -111,6 +156,10 @@ class Relay:
 
     async def _stream(self, response: ClientResponse, answer: Answer) -> None:
         await answer.begin()
+        for chunk in self._held:
+            await answer.write(chunk)
+            if self._listener:
+                self._listener.hear(chunk)
         while chunk := await _next_chunk(response):
             await answer.write(chunk)
             if self._listener:

@@ -26,9 +26,11 @@ from cuesta.trace.event import TraceEvent
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from cuesta.exchange.events import Accepted, Refused
     from cuesta.proxy.course import Workers
     from cuesta.proxy.engine import Engine, TapFactory
     from cuesta.proxy.headers import RawHeaders
+    from cuesta.proxy.relay import Decide
     from cuesta.proxy.reports import Reports
     from cuesta.proxy.upstream import Upstream
     from cuesta.store.base import Store
@@ -109,9 +111,9 @@ class Visit:
         """
         plan = await self._plan()
         outgoing = self._outgoing(plan.send)
-        settle = plan.settle
+        decide, settle = plan.decide, plan.settle
         del plan
-        await self._relay_answer(outgoing)
+        await self._relay_answer(outgoing, decide)
         await settle()
 
     async def _plan(self) -> _Plan:
@@ -125,7 +127,7 @@ class Visit:
         except Exception as error:  # noqa: BLE001 - rule 2
             self._count_failure(error)
             return self._without_exchange("failed", type(error).__name__)
-        return _Plan(send, partial(self._settle, course))
+        return _Plan(send, partial(self._decide, course), partial(self._settle, course))
 
     async def _decoded(self) -> bytes:
         encoding = value(self._call.headers, b"content-encoding").decode("latin-1")
@@ -150,21 +152,37 @@ class Visit:
         call = self._call
         content = call.body if send.body is None else send.body
         headers = for_upstream(call.headers, len(content), replaced=send.body is not None)
-        call.body = b""
         return Outgoing(
             method=call.method,
             target=call.target,
             headers=headers,
             body=Body(content) if content else None,
-            note=send.note if self._house.notes else "",
+            watched=bool(send.dialect),
             tap=self._house.taps.get(send.dialect),
         )
 
-    async def _relay_answer(self, outgoing: Outgoing) -> None:
+    async def _decide(self, course: Course, head: Accepted | Refused) -> Outgoing | str:
+        """Ask the exchange what follows an answer's head: another form, or relay it (a note)."""
+        try:
+            wanted = await course.headed(head)
+        except Exception as error:  # noqa: BLE001 - the upstream's answer is as good as any
+            self._count_failure(error)
+            return ""
+        if isinstance(wanted, Send):
+            return self._outgoing(wanted)
+        self._call.body = b""
+        return wanted.note if self._house.notes else ""
+
+    async def _relay_as_it_is(self, head: Accepted | Refused) -> Outgoing | str:
+        del head
+        self._call.body = b""
+        return ""
+
+    async def _relay_answer(self, outgoing: Outgoing, decide: Decide) -> None:
         """Have the request relayed, until that is done or the client leaves."""
         if self._left:
             return
-        self._talk = asyncio.create_task(self._relay.run(self._house.upstream, outgoing))
+        self._talk = asyncio.create_task(self._relay.run(self._house.upstream, outgoing, decide))
         await asyncio.wait((self._talk,))
         if not self._talk.cancelled() and (bug := self._talk.exception()) is not None:
             self._count_failure(bug)
@@ -179,7 +197,8 @@ class Visit:
 
     def _without_exchange(self, action: str, reason: str) -> _Plan:
         """Send the client's own request, and record it ourselves."""
-        return _Plan(Send(body=None, note="", dialect=""), partial(self._note, action, reason))
+        send = Send(body=None, dialect="")
+        return _Plan(send, self._relay_as_it_is, partial(self._note, action, reason))
 
     async def _note(self, action: str, reason: str) -> None:
         event = TraceEvent(
@@ -208,7 +227,8 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to send, and how to close the books once it is answered."""
+    """What to send, what to do with the answer's head, and how to close the books at the end."""
 
     send: Send
+    decide: Decide
     settle: Callable[[], Awaitable[None]]

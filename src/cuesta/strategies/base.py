@@ -29,7 +29,8 @@ class Case:
         known: What the ledger holds for the longest prefix of this conversation, or None.
         answered: Whether that prefix is the whole conversation: the same request came before.
         render: Renders the digest of a stretch of turns under `policy`.
-        stale: Why the known cliffs cannot be served as they stand, or empty.
+        binds_thinking: Whether the model refuses thinking produced behind another prefix.
+        demand: Why what the ledger holds cannot be served as it stands, or empty.
     """
 
     transcript: Transcript
@@ -40,7 +41,8 @@ class Case:
     known: Entry | None
     answered: bool
     render: Renderer
-    stale: str = ""
+    binds_thinking: bool
+    demand: str = ""
 
 
 @dataclass(frozen=True, slots=True)

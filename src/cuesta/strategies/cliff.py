@@ -17,8 +17,7 @@ from itertools import accumulate
 from statistics import median
 
 from cuesta.core.ledger import Cliff
-from cuesta.core.models import checks_prefixes
-from cuesta.core.policy import AUTOMATIC_FLOOR, TIGHT_MULTIPLE, automatic_threshold
+from cuesta.core.policy import AUTOMATIC_FLOOR, TIGHT_MULTIPLE, automatic_threshold, ladder
 from cuesta.core.transcript import Role, Transcript, Turn
 from cuesta.strategies.base import Case, Decision, Keep, Replace
 
@@ -92,7 +91,8 @@ class _Walk:
         return self._threshold_at(cliffs[-1].border)
 
     def _same_options(self) -> bool:
-        return self.case.known is None or self.case.known.policy == self.case.policy
+        known = self.case.known
+        return known is None or known.policy == ladder(self.case.policy)[known.rung]
 
     def _threshold_at(self, border: int) -> int:
         """Fix the threshold of an epoch that opens at a border."""
@@ -151,7 +151,7 @@ class _Walk:
     def _strips(self, cut: int, border: int) -> bool:
         """Tell whether the kept turns hold thinking that the model would refuse."""
         turns = self.case.transcript.kept(cut, border)
-        return checks_prefixes(self.case.model) and any(turn.thinks for turn in turns)
+        return self.case.binds_thinking and any(turn.thinks for turn in turns)
 
     def _build(self, cut: int, border: int, previous: int, *, external: bool) -> Cliff:
         case = self.case
@@ -173,8 +173,8 @@ class _Walk:
     def _why_external(self, cliffs: list[Cliff], found: int) -> str:
         """Say what else than the estimate demands a cliff now, or nothing."""
         case = self.case
-        if case.stale:
-            return case.stale
+        if case.demand:
+            return case.demand
         if case.known is not None and case.known.foreign:
             return "the last turn was answered behind other bytes"
         if found and cliffs[-1].border < self.now and self._strips(cliffs[-1].border, self.now):
@@ -192,7 +192,8 @@ class _Walk:
         """
         transcript = self.case.transcript
         cut = cliffs[-1].cut if cliffs else 0
-        if cliffs or (threshold and self._size([], self.now) > threshold):
+        over = threshold > 0 and self._size([], self.now) > threshold
+        if cliffs or over or self.case.demand:
             cut = max(cut, last_cut(transcript, self.now - self.case.policy.keep_turns))
         safe = safe_cut(transcript, cut, self.now) if self._strips(cut, self.now) else cut
         if safe is None:

@@ -13,6 +13,7 @@ from cuesta.core.ledger import Entry
 from cuesta.core.usage import Usage
 from cuesta.exchange.engine import Engine
 from cuesta.exchange.events import (
+    Accepted,
     Answered,
     Arrived,
     Command,
@@ -22,6 +23,8 @@ from cuesta.exchange.events import (
     Found,
     LookUp,
     Record,
+    Refused,
+    Relay,
     Send,
 )
 from cuesta.trace.event import TraceEvent
@@ -32,7 +35,7 @@ class Driven:
     """What became of one request.
 
     Attributes:
-        body: The bytes that were sent upstream.
+        body: The bytes that were sent upstream last.
         note: What was done and why.
         event: The trace event.
     """
@@ -49,12 +52,14 @@ class Bench:
     Attributes:
         engine: Makes the exchanges.
         ledger: Entries as they would be stored, by key.
+        refuse: Called with every body that is sent; what it returns is the upstream's refusal.
         fault: Called with every command before it is carried out; what it raises is thrown into the
             exchange, as a driver does with a store that fails.
     """
 
     engine: Engine
     ledger: dict[bytes, bytes] = field(default_factory=dict)
+    refuse: Callable[[bytes], Refused | None] = lambda _: None
     fault: Callable[[Command], None] = lambda _: None
 
     def send(
@@ -75,7 +80,7 @@ class Bench:
         """
         exchange = self.engine.exchange(Arrived(at, "POST", path, (), body))
         answer: Event | Exception | None = None
-        sent, event = None, None
+        note, event = "", None
         while True:
             try:
                 if isinstance(answer, Exception):
@@ -85,15 +90,18 @@ class Bench:
             except StopIteration:
                 break
             if isinstance(command, Send):
-                sent = command
-                answer = Answered(at, 200, usage)
-                continue
-            if isinstance(command, Record):
-                event = command.event
-            answer = self._carry_out(command)
-        if sent is None or event is None:
-            raise AssertionError("the exchange ended without sending or recording")
-        return Driven(body if sent.body is None else sent.body, sent.note, event)
+                sent = body if command.body is None else command.body
+                answer = self.refuse(sent) or Accepted()
+            elif isinstance(command, Relay):
+                note = command.note
+                status = answer.status if isinstance(answer, Refused) else 200
+                answer = Answered(at, status, usage)
+            else:
+                event = command.event if isinstance(command, Record) else event
+                answer = self._carry_out(command)
+        if event is None:
+            raise AssertionError("the exchange ended without a record")
+        return Driven(sent, note, event)
 
     def _carry_out(self, command: Command) -> Event | Exception:
         try:

@@ -56,6 +56,8 @@ class TraceEvent:
     """What the provider billed, or None where the answer told nothing."""
     subscription: bool = False
     """Whether the request carried a login rather than a key, so that no dollars are billed."""
+    refused: int = 0
+    """Forms that the upstream refused before this answer."""
     seconds: float = 0.0
     """From the request's arrival to the last byte of the answer."""
     aborted: bool = False
