@@ -70,7 +70,7 @@ class Compactor:
         fixed = {"system": system, "tools": tools}
         request: dict[str, object] = {k: v for k, v in fixed.items() if v is not None}
         request |= {"model": self._model, "messages": list(messages)}
-        steps = self._planner.plan(Attempt(json.dumps(request).encode(), read_only=False))
+        steps = self._planner.plan(Attempt(json.dumps(request).encode(), read_only=False, turn=True))
         answer: Event | None = None
         while True:
             try:

@@ -166,7 +166,7 @@ class Engine:
 
     def _shorter_form(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, Plan | None]:
         """Go one rung down the ladder, from the original transcript."""
-        visit.rung = plan.rung + 1 if plan.cliffs else 0
+        visit.rung = plan.rung + 1 if plan.cliffs else visit.rung
         if visit.rung >= self._planners[visit.claim.dialect].rungs:
             return None
         again = yield from self._plan(visit)

@@ -6,7 +6,7 @@ Whatever goes wrong here is caught in one place, `engine.Engine`, and answered b
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import xxhash
 
@@ -22,9 +22,10 @@ from cuesta.dialects.base import Dialect, Request
 from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent
 from cuesta.exchange.options import CompactionOptions
-from cuesta.exchange.view import sent_tokens, view
+from cuesta.exchange.view import View, sent_tokens, view
 from cuesta.protocols.lexicon import HarnessLexicon, speaks_human
 from cuesta.protocols.sidecalls import side_call
+from cuesta.protocols.summaries import asks_for_summary
 from cuesta.strategies.base import Case, Keep, Replace, Strategy
 
 _LEXICON = HarnessLexicon()
@@ -71,6 +72,7 @@ class Attempt:
         read_only: Whether nothing may be written (a token count).
         rung: The step of the policy's ladder to plan with.
         demand: Why the form in force cannot be sent, or empty.
+        turn: Whether it is known to be a turn of its conversation, so that no recogniser is asked.
         committing: Whether a new cliff may have been written by now.
     """
 
@@ -78,6 +80,7 @@ class Attempt:
     read_only: bool
     rung: int = 0
     demand: str = ""
+    turn: bool = False
     committing: bool = False
 
 
@@ -150,7 +153,8 @@ class Planner:
             RequestError: If the body is malformed: it then passes untouched.
         """
         request = self._dialect.read(attempt.body)
-        aside = side_call(self._dialect.facts(request))
+        facts = self._dialect.facts(request)
+        aside = "" if attempt.turn else side_call(facts)
         if aside:
             return Plan(None, "pass", aside, request.model)
         outlines = [self._outline(message) for message in request.messages]
@@ -161,6 +165,10 @@ class Planner:
         answer = yield LookUp(tuple(reversed(links)))
         found = answer if isinstance(answer, Found) else _NOBODY
         case = self._case(attempt, reading, found)
+        calls = any(outline.opens for outline in outlines)
+        last = self._message(reading, -1)
+        if not attempt.turn and asks_for_summary(facts, last, calls=calls):
+            return self._summarised(attempt, reading, case)
         decision = self._strategy.decide(case)
         if isinstance(decision, Keep):
             tokens = case.fixed + case.transcript.tokens
@@ -169,6 +177,42 @@ class Planner:
                 raw_tokens=tokens, sent_tokens=tokens, threshold=decision.threshold,
             )  # fmt: skip
         return (yield from self._replace(attempt, reading, case, found, decision))
+
+    def _summarised(self, attempt: Attempt, reading: _Reading, case: Case) -> Plan:
+        """Send what a harness wants summarised: all of it where it fits, and nothing is written.
+
+        Before the first cliff the original bytes. After it the original without the thinking that
+        would be refused, while that fits the window; then the compacted view.
+        """
+        request, known = reading.request, case.known
+        size = case.fixed + case.transcript.tokens
+        whole = Plan(
+            None, "keep", "a summary of the history", request.model, reading.links,
+            raw_tokens=size, sent_tokens=size,
+        )  # fmt: skip
+        if known is None or not known.cliffs:
+            return whole
+        if attempt.demand or (case.window is not None and size > case.window):
+            sent = self._view(reading, known)
+            return replace(
+                whole, action="replace", reason="a summary; all of it would not fit",
+                body=self._dialect.splice(request, sent.messages), cliffs=known.cliffs,
+                sent_tokens=case.fixed + sent_tokens(case.transcript, known.cliffs[-1]),
+            )  # fmt: skip
+        if not case.binds_thinking:
+            return whole
+        thoughtless = map(self._dialect.without_thinking, request.messages)
+        body = self._dialect.splice(request, [message for message in thoughtless if message])
+        return replace(
+            whole, action="replace", reason="a summary; all but thinking", body=body,
+            sent_tokens=size - sum(turn.thinking for turn in case.transcript.turns),
+        )  # fmt: skip
+
+    def _view(self, reading: _Reading, entry: Entry) -> View:
+        """Build what is sent under an entry's last cliff."""
+        messages, transcript = reading.request.messages, reading.transcript(entry.policy)
+        digest = self._digest(reading, entry)
+        return view(self._dialect, messages, transcript, entry.cliffs[-1], digest.text)
 
     def _outline(self, message: bytes) -> Outline:
         """Sum a raw message up, once for as long as its bytes are remembered."""
@@ -258,8 +302,7 @@ class Planner:
             )
         cliff = entry.cliffs[-1]
         transcript = reading.transcript(entry.policy)
-        digest = self._digest(reading, entry)
-        sent = view(self._dialect, request.messages, transcript, cliff, digest.text)
+        sent = self._view(reading, entry)
         body = self._dialect.splice(request, sent.messages)
         if decision.new and not attempt.read_only:
             attempt.committing = True
