@@ -27,6 +27,7 @@ _ENTRIES = st.builds(
     strategy=st.sampled_from(["cliff", "keep_all"]),
     renderer=st.integers(0, 9),
     cliffs=st.lists(_CLIFFS, max_size=4).map(tuple),
+    rung=st.integers(0, 2),
     foreign=st.booleans(),
 )
 _ONE = Entry(

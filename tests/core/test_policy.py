@@ -1,9 +1,11 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cuesta.core.errors import ConfigError
-from cuesta.core.policy import PROFILES, Policy, automatic_threshold, profile
+from cuesta.core.policy import PROFILES, Policy, automatic_threshold, ladder, profile
 
 
 @pytest.mark.parametrize(
@@ -95,3 +97,16 @@ def test_the_automatic_threshold_by_hand(head, median_turn, keep, window, thresh
 def test_a_known_window_only_ever_lowers_it_to_its_share(head, median_turn, keep, window):
     free = automatic_threshold(head, median_turn, keep, None)
     assert automatic_threshold(head, median_turn, keep, window) == min(free, int(0.6 * window))
+
+
+@pytest.mark.parametrize("name", list(PROFILES))
+def test_a_ladder_begins_with_the_policy_and_no_rung_keeps_more_than_the_one_before(name):
+    rungs = ladder(profile(name))
+    assert rungs[0] == profile(name)
+    assert len(set(rungs)) == len(rungs) >= 2
+    for mild, harsh in pairwise(rungs):
+        before, after = mild.to_dict(), harsh.to_dict()
+        sizes = [key for key in before if key.endswith("_chars")]
+        assert all(after[key] <= before[key] for key in [*sizes, "keep_turns", "human_share"])
+        same = {"name", "human_for_ever", "head_to_first_human", "round_fixed", "threshold"}
+        assert {key: after[key] for key in same} == {key: before[key] for key in same}

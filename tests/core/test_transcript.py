@@ -87,7 +87,14 @@ def test_head_and_turns_hold_every_message_once_and_every_turn_begins_a_model_st
     ("letters", "place"), [("ha", 0), ("hsa", 0), ("huu", 2), ("shsa", 1), ("sa", -1), ("a", -1)]
 )
 def test_a_digest_stands_behind_the_last_user_message_of_the_head(letters, place):
-    assert read_transcript(_outlines(letters)).head_user == place
+    assert read_transcript(_outlines(letters)).anchor == place
+
+
+def test_it_never_stands_before_a_compaction_of_the_provider():
+    outlines = _outlines("hsa")
+    outlines[1] = Outline(b"s", Role.SYSTEM, 1, barrier=True)
+    assert read_transcript(outlines).anchor == 1
+    assert read_transcript(outlines[1:]).anchor == -1
 
 
 def _turn(*messages: Outline):

@@ -358,8 +358,10 @@ def test_thinking_is_cut_from_between_other_blocks():
 
 @given(texts(surrogates=False))
 def test_a_digest_is_a_user_message_of_one_text(text):
-    message = json.loads(_DIALECT.digest_message(text))
-    assert message == {"role": "user", "content": [{"type": "text", "text": text}]}
+    before = b'{"role":"user", "content":"hi"}'
+    kept, digest = _DIALECT.with_digest(before, text)
+    assert kept == before
+    assert json.loads(digest) == {"role": "user", "content": [{"type": "text", "text": text}]}
 
 
 # Claims.
@@ -374,7 +376,10 @@ def test_a_digest_is_a_user_message_of_one_text(text):
         ("GET", "/v1/messages", None),
         ("POST", "/v1/messages/batches", None),
         ("POST", "/v1/messagesx", None),
-        ("POST", "/v1/chat/completions", None),
+        ("POST", "/v1/chat/completions", Claim("openai_chat")),
+        ("POST", "/v1/responses", Claim("openai_responses")),
+        ("GET", "/v1/responses", None),
+        ("POST", "/v1/responses/compact", None),
         ("POST", "/", None),
         ("HEAD", "/v1/messages", None),
     ],

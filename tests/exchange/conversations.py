@@ -39,11 +39,15 @@ OPTIONS = st.builds(
 
 
 def histories(*without: Feature, model: str | None = None) -> st.SearchStrategy[ClientHistory]:
-    """Histories long enough to cross several cliffs."""
+    """Histories long enough to cross several cliffs, each feature in about half of them."""
+    possible = [feature for feature in Feature if feature not in without]
+    drawn = st.tuples(*(st.booleans() for _ in possible)).map(
+        lambda bits: frozenset(f for f, bit in zip(possible, bits, strict=True) if bit)
+    )
     return st.builds(
         ClientHistory,
         seed=st.integers(0, 2**32 - 1),
-        features=st.frozensets(st.sampled_from([f for f in Feature if f not in without])),
+        features=drawn,
         model=st.just(model),
         turns=st.integers(10, 36),
         scale=st.sampled_from([1.0, 2.0]),

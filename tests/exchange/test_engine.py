@@ -10,10 +10,20 @@ from cuesta.core.errors import ConfigError
 from cuesta.core.ledger import Entry
 from cuesta.core.usage import Usage
 from cuesta.exchange.engine import Engine
-from cuesta.exchange.events import Answered, Arrived, Command, LookUp, Record, Send
+from cuesta.exchange.events import (
+    Accepted,
+    Answered,
+    Arrived,
+    Command,
+    Done,
+    LookUp,
+    Record,
+    Send,
+)
 from cuesta.exchange.options import CompactionOptions
 from cuesta.strategies.keep_all import KeepAll
 from cuesta.testing.driver import Bench
+from cuesta.trace.event import TraceEvent
 
 _COUNT = "/v1/messages/count_tokens"
 _LONG = body(talk(20))
@@ -156,6 +166,22 @@ def test_a_conversation_is_kept_then_dropped_then_grows_on_what_was_sent():
     assert driven[-1].event.sent_tokens < driven[-1].event.raw_tokens / 2
 
 
+@pytest.mark.parametrize("profile", ["default", "paper"])
+def test_a_system_message_in_the_head_stands_behind_the_digest(profile):
+    system = {"role": "system", "content": [{"type": "text", "text": "Be brief."}]}
+    task, *turns = talk(12)
+    driven = bench(profile=profile).send(body([task, system, *turns]))
+    sent = json.loads(driven.body)["messages"]
+    if profile == "default":
+        assert sent[0] == task
+        assert "record-of-earlier-work" in sent[1]["content"][0]["text"]
+        assert sent[2] == system
+        assert sent[3] == turns[-6]
+    else:  # the head ends with the first human message: the rest belongs to the first turn
+        assert sent[0] == task
+        assert system not in sent
+
+
 def _digest(raw: bytes) -> str:
     return json.loads(raw)["messages"][1]["content"][0]["text"]
 
@@ -237,9 +263,10 @@ def test_thinking_of_the_kept_turns_is_cut_out_once_and_later_thinking_stays():
         return found
 
     driven = grow(bench(), talk(16, thinks=True), model=CHECKING)
-    last = max(i for i, d in enumerate(driven) if d.event.new_cliff)
-    assert thoughts(driven[last].body) == []
-    assert thoughts(driven[-1].body) == [f"hm {number}" for number in range(last, len(driven) - 1)]
+    first = next(i for i, d in enumerate(driven) if d.event.new_cliff)
+    assert thoughts(driven[first - 1].body) == [f"hm {number}" for number in range(first - 1)]
+    assert thoughts(driven[first].body) == []
+    assert thoughts(driven[first + 1].body) == [f"hm {first}"]
     plain = grow(bench(), talk(16, thinks=True), model=PLAIN)
     assert len(thoughts(plain[-1].body)) >= 3
 
@@ -359,15 +386,20 @@ def test_token_counts_leave_no_mark_on_the_next_request():
     assert event.new_cliff
 
 
-def test_an_exchange_is_driven_to_its_end_or_dropped_where_no_answer_came():
-    engine = Engine(CompactionOptions())
-    exchange = engine.exchange(Arrived(1.0, "POST", "/elsewhere", (), b"x", run="r1"))
-    send = next(exchange)
-    assert isinstance(send, Send)
-    assert (send.body, send.dialect) == (None, "")
-    record = exchange.send(Answered(3.5, 502, None, aborted=True))
-    assert isinstance(record, Record)
-    event = record.event
+def _driven(arrived: Arrived, answered: Answered) -> TraceEvent:
+    """Drive an exchange that asks the ledger nothing to its end."""
+    exchange = Engine(CompactionOptions()).exchange(arrived)
+    command = next(exchange)
+    while not isinstance(command, Record):
+        command = exchange.send(Accepted() if isinstance(command, Send) else answered)
+    with pytest.raises(StopIteration):
+        exchange.send(Done())
+    return command.event
+
+
+def test_a_trace_tells_how_an_answer_ended():
+    arrived = Arrived(1.0, "POST", "/elsewhere", (), b"x", run="r1")
+    event = _driven(arrived, Answered(3.5, 502, None, aborted=True))
     assert (event.seconds, event.status, event.aborted, event.run) == (2.5, 502, True, "r1")
 
 
@@ -381,9 +413,38 @@ def test_an_exchange_is_driven_to_its_end_or_dropped_where_no_answer_came():
     ],
 )
 def test_a_login_is_told_from_a_key_and_neither_is_traced(headers, subscription):
-    exchange = Engine(CompactionOptions()).exchange(Arrived(0, "GET", "/v1/models", headers, b""))
-    next(exchange)
-    record = exchange.send(Answered(0, 200, None))
-    assert isinstance(record, Record)
-    assert record.event.subscription is subscription
-    assert "sk-ant" not in json.dumps(record.event.to_dict())
+    event = _driven(Arrived(0, "GET", "/v1/models", headers, b""), Answered(0, 200, None))
+    assert event.subscription is subscription
+    assert "sk-ant" not in json.dumps(event.to_dict())
+
+
+# Failing open.
+
+
+def _fails(command: Command) -> None:
+    if isinstance(command, LookUp):
+        raise OSError("the disk is gone")
+
+
+_CRASHES = pytest.mark.xfail(
+    strict=True, raises=KeyError, reason="fail-open looks for `messages` on every wire"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "model"),
+    [
+        ("/v1/messages", "messages", PLAIN),
+        ("/v1/messages", "messages", CHECKING),
+        ("/v1/chat/completions", "messages", PLAIN),
+        ("/v1/chat/completions", "messages", CHECKING),
+        ("/v1/responses", "input", PLAIN),
+        pytest.param("/v1/responses", "input", CHECKING, marks=_CRASHES),
+    ],
+)
+def test_a_ledger_that_is_gone_breaks_no_request(path, key, model):
+    raw = json.dumps({"model": model, key: [{"role": "user", "content": "hi"}]}).encode()
+    over = Bench(Engine(CompactionOptions()), fault=_fails)
+    driven = over.send(raw, path=path)
+    assert driven.body == raw
+    assert driven.event.action == "failed"

@@ -7,16 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuesta.core.chain import chain
-from cuesta.dialects.anthropic import AnthropicDialect
+from cuesta.dialects.registry import DIALECTS
 from cuesta.exchange.fallback import _links
 
-_DIALECT = AnthropicDialect()
+_KEYS = {"anthropic": "messages", "openai_chat": "messages", "openai_responses": "input"}
 
 
-def _agree(body: bytes) -> None:
-    raw = _DIALECT.read(body).messages
-    links = chain((_DIALECT.parse(message)[1] for message in raw), "anthropic")
-    assert _links(json.loads(body)["messages"], "anthropic") == links
+def _agree(body: bytes, wire: str = "anthropic") -> None:
+    dialect = DIALECTS[wire]
+    raw = dialect.read(body).messages
+    links = chain((dialect.parse(message)[1] for message in raw), wire)
+    assert _links(json.loads(body)[_KEYS[wire]], wire) == links
+
+
+def test_every_wire_is_known():
+    assert _KEYS.keys() == DIALECTS.keys()
 
 
 @given(histories())
@@ -59,9 +64,38 @@ _MESSAGES = st.fixed_dictionaries(
 )
 
 
-@given(st.lists(_MESSAGES, max_size=4), st.booleans())
-def test_over_any_messages(messages, ascii_only):
-    value = {"model": "m", "messages": messages}
-    text = json.dumps(value, ensure_ascii=ascii_only)
+_CHAT = st.fixed_dictionaries(
+    {"role": st.sampled_from(["system", "user", "assistant", "tool", "developer"])},
+    optional={
+        "content": st.none() | _TEXTS | st.lists(_PARTS, max_size=3),
+        "tool_calls": st.none() | st.lists(_PARTS, max_size=2),
+        "tool_call_id": _TEXTS,
+        "reasoning_content": st.none() | _TEXTS,
+        "cache_control": _VALUES,
+    },
+)
+_ITEMS = st.fixed_dictionaries(
+    {"role": st.sampled_from(["system", "user", "assistant"])},
+    optional={
+        "type": st.sampled_from(["message", "reasoning", "function_call", "future_call", "odd"])
+        | st.sampled_from(["function_call_output", "compaction", "additional_tools"]),
+        "content": st.none() | _TEXTS | st.lists(_PARTS, max_size=2),
+        "output": st.none() | _TEXTS | st.lists(_PARTS, max_size=2),
+        "call_id": st.none() | _TEXTS,
+        "arguments": st.none() | _TEXTS,
+        "cache_control": _VALUES,
+    },
+)
+
+
+@given(
+    st.tuples(st.just("anthropic"), st.lists(_MESSAGES, max_size=4))
+    | st.tuples(st.just("openai_chat"), st.lists(_CHAT, max_size=4))
+    | st.tuples(st.just("openai_responses"), st.lists(_ITEMS, max_size=4)),
+    st.booleans(),
+)
+def test_over_any_messages(conversation, ascii_only):
+    wire, messages = conversation
+    text = json.dumps({"model": "m", _KEYS[wire]: messages}, ensure_ascii=ascii_only)
     escaped = "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)
-    _agree(escaped.encode())
+    _agree(escaped.encode(), wire)

@@ -2,6 +2,7 @@ import json
 from dataclasses import dataclass
 
 import pytest
+from history_shapes import WIRES
 
 from cuesta.testing.histories import ClientHistory
 
@@ -49,3 +50,8 @@ def play_history(history: ClientHistory, *, answering: bool = True) -> list[Sent
 @pytest.fixture
 def play():
     return play_history
+
+
+@pytest.fixture(params=WIRES)
+def wire(request):
+    return request.param

@@ -3,47 +3,9 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+from history_shapes import FIXED, LISTED, blocks_of, check, extends, listed, normal, strict_json
 
 from cuesta.testing.histories import ClientHistory, Feature
-
-
-def strict_json(body):
-    def unique(pairs):
-        keys = [key for key, _ in pairs]
-        assert len(keys) == len(set(keys))
-        return dict(pairs)
-
-    parsed = json.loads(body, object_pairs_hook=unique)
-    json.dumps(parsed, ensure_ascii=False).encode()
-    return parsed
-
-
-def blocks_of(message):
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def plain(block):
-    return {key: value for key, value in block.items() if key != "cache_control"}
-
-
-def normal(message):
-    rest = {key: value for key, value in message.items() if key != "content"}
-    return {**rest, "content": [plain(block) for block in blocks_of(message)]}
-
-
-def check_pairs(messages):
-    """Every call has its result in the run that opens the very next message, and none twice."""
-    calls = [block["id"] for m in messages for block in blocks_of(m) if block["type"] == "tool_use"]
-    assert len(calls) == len(set(calls))
-    for here, after in zip(messages, [*messages[1:], None], strict=True):
-        open_calls = [block["id"] for block in blocks_of(here) if block["type"] == "tool_use"]
-        results = [block for block in blocks_of(after or here) if block["type"] == "tool_result"]
-        if after is None:
-            assert not open_calls
-        else:
-            assert sorted(open_calls) == sorted(block["tool_use_id"] for block in results)
-            assert blocks_of(after)[: len(results)] == results
 
 
 def check_places(messages):
@@ -67,43 +29,35 @@ def check_markers(body):
     assert sum("cache_control" in block for block in marked) <= 4
 
 
-def check_body(body):
-    check_pairs(body["messages"])
-    check_places(body["messages"])
-    check_markers(body)
+def check_request(wire, request):
+    check(wire, request)
+    if wire == "anthropic":
+        check_places(request.json["messages"])
+        check_markers(request.json)
 
 
-def test_every_body_is_json_and_obeys_the_rules_of_pairs_and_places(play):
+def test_every_body_is_json_and_obeys_the_rules_of_pairs_and_places(play, wire):
     for seed in range(40):
-        for request in play(ClientHistory(seed, turns=30)):
-            check_body(strict_json(request.body))
+        for request in play(ClientHistory(seed, turns=30, wire=wire)):
+            check_request(wire, request)
 
 
-def test_a_history_whose_requests_are_never_answered_still_ends(play):
+def test_a_history_whose_requests_are_never_answered_still_ends(play, wire):
     for seed in range(30):
-        sent = play(ClientHistory(seed, turns=20), answering=False)
+        sent = play(ClientHistory(seed, turns=20, wire=wire), answering=False)
         assert 20 <= len(sent) <= 60
         for request in sent:
-            check_body(strict_json(request.body))
+            check_request(wire, request)
 
 
-def extends(before, after):
-    """Tell whether `after` is `before` plus a suffix, the last message of `before` grown."""
-    if len(after) < len(before) or after[: len(before) - 1] != before[:-1]:
-        return False
-    old, new = before[-1], after[len(before) - 1]
-    grown = new["content"][: len(old["content"])]
-    return {**new, "content": grown} == old
-
-
-def test_histories_are_append_only_but_where_the_client_says_otherwise(play):
+def test_histories_are_append_only_but_where_the_client_says_otherwise(play, wire):
     rewritten = Counter()
     for seed in range(60):
-        history = ClientHistory(seed, turns=40)
+        history = ClientHistory(seed, turns=40, wire=wire)
         before = {}
         for request in play(history):
             if request.main:
-                messages = [normal(message) for message in request.json["messages"]]
+                messages = [normal(wire, message) for message in listed(wire, request.json)]
                 last = before.get(request.branch, messages)
                 assert not request.appended or extends(last, messages), request.label
                 rewritten[request.appended] += 1
@@ -112,10 +66,16 @@ def test_histories_are_append_only_but_where_the_client_says_otherwise(play):
     assert rewritten[True] > 20 * rewritten[False]
 
 
-def test_without_moves_every_request_extends_the_one_before(play):
-    moves = {Feature.REWINDS, Feature.EDITS, Feature.TOOLS_CHANGE, Feature.ORPHAN_THINKING}
+def test_without_moves_every_request_extends_the_one_before(play, wire):
+    moves = {
+        Feature.REWINDS,
+        Feature.EDITS,
+        Feature.TOOLS_CHANGE,
+        Feature.ORPHAN_THINKING,
+        Feature.COMPACTION_ITEMS,
+    }
     for seed in range(20):
-        sent = play(ClientHistory(seed, frozenset(Feature) - moves, turns=40))
+        sent = play(ClientHistory(seed, frozenset(Feature) - moves, turns=40, wire=wire))
         assert all(request.appended for request in sent if request.main)
 
 
@@ -133,14 +93,15 @@ def test_the_marker_moves_and_lone_texts_flip_to_strings(play):
     assert flips > 0
 
 
-def test_odd_json_is_odd_and_says_the_same(play):
+def test_odd_json_is_odd_and_says_the_same(play, wire):
     kinds = Counter()
     for seed in range(40):
-        body = play(ClientHistory(seed, frozenset({Feature.ODD_JSON}), turns=2))[0].body
+        history = ClientHistory(seed, frozenset({Feature.ODD_JSON}), turns=2, wire=wire)
+        body = play(history)[0].body
         parsed = strict_json(body)
         kinds["edge"] += body != body.strip()
         kinds["order"] += next(iter(parsed)) != "model"
-        kinds["key escaped"] += b'"messages"' not in body
+        kinds["key escaped"] += f'"{LISTED[wire]}"'.encode() not in body
         kinds["solidus"] += b"\\/" in body
         kinds["spaced"] += b" , " in body or b",\n\t" in body
     assert min(kinds.values()) > 0
@@ -170,32 +131,40 @@ def test_changes_in_place_are_reported_until_the_client_takes_its_thinking_out(r
     assert (max(broken) > 12) != remedied
 
 
-def cliffs(sent, threshold):
-    """Count the cliffs of the longest branch, tokens taken as four characters."""
+def tokens(value):
+    return len(json.dumps(value, ensure_ascii=False)) // 4
+
+
+def fixed(wire, body):
+    """The tokens of what stands beside the messages, taken as four characters each."""
+    return tokens([body.get(key) for key in FIXED[wire]])
+
+
+def cliffs(wire, sent, threshold):
+    """Count the cliffs of the longest branch."""
     found, gone = Counter(), Counter()
     for request in sent:
         if not request.main:
             continue
-        body = request.json
-        fixed = len(json.dumps([body["system"], body["tools"]], ensure_ascii=False)) // 4
-        grown = len(json.dumps(body["messages"], ensure_ascii=False)) // 4
+        beside, grown = fixed(wire, request.json), tokens(listed(wire, request.json))
         gone[request.branch] = min(gone[request.branch], grown)
-        if fixed + grown - gone[request.branch] > threshold:
+        if beside + grown - gone[request.branch] > threshold:
             found[request.branch] += 1
             gone[request.branch] = max(grown - threshold // 3, 0)
     return max(found.values(), default=0)
 
 
-def test_most_histories_cross_two_cliffs_and_large_ones_a_large_threshold(play):
-    usual = [cliffs(play(ClientHistory(seed)), 8_000) for seed in range(25)]
+def test_most_histories_cross_two_cliffs_and_large_ones_a_large_threshold(play, wire):
+    histories = [ClientHistory(seed, wire=wire) for seed in range(25)]
+    usual = [cliffs(wire, play(history), 8_000) for history in histories]
     assert sum(count >= 2 for count in usual) >= 20
-    large = [cliffs(play(ClientHistory(seed, scale=6.0)), 32_000) for seed in range(5)]
+    histories = [ClientHistory(seed, scale=6.0, wire=wire) for seed in range(5)]
+    large = [cliffs(wire, play(history), 32_000) for history in histories]
     assert sum(count >= 1 for count in large) >= 4
 
 
-def test_the_fixed_part_is_between_one_and_four_thousand_tokens(play):
+def test_the_fixed_part_is_between_one_and_some_four_thousand_tokens(play, wire):
     for seed in range(60):
-        main = [request for request in play(ClientHistory(seed, turns=2)) if request.main]
-        body = main[0].json
-        tokens = len(json.dumps([body["system"], body["tools"]], ensure_ascii=False)) // 4
-        assert 1_000 < tokens < 4_000
+        sent = play(ClientHistory(seed, turns=2, wire=wire))
+        main = [request for request in sent if request.main]
+        assert 1_000 < fixed(wire, main[0].json) < 4_600

@@ -20,25 +20,35 @@ def blocks_of(body):
                 yield message, block
 
 
-def test_every_feature_occurs_in_fifty_of_a_thousand_histories(play):
-    occurred, models = Counter(), Counter()
+def test_every_feature_occurs_in_fifty_of_a_thousand_histories(play, wire):
+    possible = ClientHistory.possible(wire)
+    occurred, checks = Counter(), Counter()
     for seed in range(1000):
-        history = ClientHistory(seed, turns=14)
+        history = ClientHistory(seed, turns=14, wire=wire)
         play(history)
-        assert set(history.features) <= history.drawn
+        assert set(history.features) <= history.drawn <= possible
         occurred.update(feature for feature, count in history.features.items() if count)
-        models[history.checks] += 1
-    rare = {feature.name: occurred[feature] for feature in Feature if occurred[feature] < 50}
+        checks[history.checks] += 1
+    rare = {feature.name: occurred[feature] for feature in possible if occurred[feature] < 50}
     assert not rare
-    assert 400 < models[True] < 600
+    assert 400 < checks[True] < 600 if wire == "anthropic" else not checks[True]
 
 
-def test_without_features_a_history_is_a_plain_loop_of_single_calls(play):
-    history = ClientHistory(1, features=frozenset())
+def test_what_a_wire_cannot_have_is_left_out(wire):
+    history = ClientHistory(1, frozenset(Feature), turns=2, wire=wire)
+    assert history.drawn == ClientHistory.possible(wire) < set(Feature)
+
+
+def test_without_features_a_history_is_a_plain_loop_of_single_calls(play, wire):
+    history = ClientHistory(1, features=frozenset(), wire=wire)
     sent = play(history)
     assert not +history.features
     assert len(sent) == 60
     assert all(request.kind == "main" and request.appended for request in sent)
+
+
+def test_without_features_there_are_four_kinds_of_blocks(play):
+    sent = play(ClientHistory(1, features=frozenset()))
     kinds = {block["type"] for _, block in blocks_of(sent[-1].json)}
     assert kinds <= {"text", "thinking", "tool_use", "tool_result"}
 

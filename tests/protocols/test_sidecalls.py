@@ -16,6 +16,8 @@ from cuesta.protocols.sidecalls import RequestFacts, side_call
         (RequestFacts(messages=1, tools=0, max_tokens=2, structured=False), False),
         (RequestFacts(messages=40, tools=0, max_tokens=32_000, structured=False), False),
         (RequestFacts(messages=40, tools=9, max_tokens=None, structured=False), False),
+        (RequestFacts(40, 9, None, structured=False, partial=True), True),
+        (RequestFacts(40, 9, None, structured=False, compacts=True), True),
     ],
 )
 def test_only_shapes_that_no_main_loop_has_are_side_calls(facts: RequestFacts, aside: bool):

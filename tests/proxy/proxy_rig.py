@@ -271,6 +271,12 @@ async def ask(proxy, data):
         return answer
 
 
+async def page(proxy, name):
+    answer = await ask(proxy, request(f"/-/cuesta/{name}", method="GET"))
+    assert answer.status == 200
+    return json.loads(answer.body)
+
+
 async def eventually(condition):
     """Wait until a condition holds."""
     async with asyncio.timeout(SECONDS):

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-import json
 import threading
 
-import brotli
 import pytest
-import zstandard
 from proxy_rig import (
     SECONDS,
     Engine,
@@ -18,8 +14,8 @@ from proxy_rig import (
     connection,
     eventually,
     gzipped,
+    page,
     proxy_to,
-    raw_deflated,
     read_body,
     read_head,
     request,
@@ -27,31 +23,26 @@ from proxy_rig import (
     sends,
     sent,
     trace_event,
-    within,
 )
 
 from cuesta.core.ledger import Entry
 from cuesta.core.policy import Policy
 from cuesta.core.usage import Usage
-from cuesta.exchange.events import Commit, Done, Found, LookUp, Record
+from cuesta.exchange.events import (
+    Answered,
+    Commit,
+    Done,
+    Found,
+    LookUp,
+    Record,
+    Refused,
+    Send,
+)
 from cuesta.store.memory import MemoryStore
 
 ENTRY = Entry(Policy("default"), "cliff", 1, ())
 KEY = b"k" * 32
 BODY = b'{"messages": "long"}'
-CODED = {
-    "gzip": gzipped(BODY),
-    "deflate": raw_deflated(BODY),
-    "br": brotli.compress(BODY),
-    "zstd": zstandard.compress(BODY),
-    "GZIP": gzipped(BODY),
-}
-
-
-async def page(proxy, name):
-    answer = await ask(proxy, request(f"/-/cuesta/{name}", method="GET"))
-    assert answer.status == 200
-    return json.loads(answer.body)
 
 
 def test_commands_are_carried_out_and_answered(run):
@@ -91,73 +82,6 @@ def test_the_exchange_is_told_what_arrived(run):
         assert (arrived.method, arrived.path, arrived.body) == ("POST", "/v1/messages", BODY)
         assert ("x-api-key", "K") in arrived.headers
         assert arrived.at > 1_700_000_000
-
-    run(main())
-
-
-def replacing(_arrived):
-    yield from sent(b"[ours]", "cut: 3 turns", "")
-
-
-def test_a_replaced_body_goes_out_plain_with_its_own_length(run):
-    async def main():
-        async with Upstream() as upstream, proxy_to(upstream, Engine(replacing)) as proxy:
-            coded = gzipped(BODY)
-            sent = request("/x", b"A: 1", b"Content-Encoding: gzip", b"B: 2", body=coded)
-            answer = await ask(proxy, sent)
-            assert answer.one(b"x-cuesta") == b"cut: 3 turns"
-            (seen,) = upstream.requests
-            assert seen.body == b"[ours]"
-            assert seen.headers[1:] == [(b"A", b"1"), (b"B", b"2"), (b"Content-Length", b"6")]
-
-    run(main())
-
-
-@pytest.mark.parametrize("coding", CODED)
-def test_a_coded_body_is_read_decoded_and_goes_out_as_it_came(run, coding):
-    async def main():
-        engine = Engine()
-        async with Upstream() as upstream, proxy_to(upstream, engine) as proxy:
-            header = f"Content-Encoding: {coding}".encode()
-            await ask(proxy, request("/x", header, body=CODED[coding]))
-            (seen,) = upstream.requests
-            assert seen.body == CODED[coding]
-            assert seen.one(b"content-encoding") == coding.encode()
-        assert engine.arrived[0].body == BODY
-
-    run(main())
-
-
-@pytest.mark.parametrize(
-    ("coding", "body"),
-    [("gzip", b"no gzip"), ("zstd", CODED["zstd"][:-3]), ("compress", BODY), ("gzip, br", BODY)],
-)
-def test_a_body_that_cannot_be_decoded_passes_untouched_and_is_recorded(run, coding, body):
-    async def main():
-        engine = Engine()
-        async with Upstream() as upstream, proxy_to(upstream, engine) as proxy:
-            header = f"Content-Encoding: {coding}".encode()
-            answer = await ask(proxy, request("/x", header, body=body))
-            assert answer.status == 200
-            assert upstream.requests[0].body == body
-            assert (await page(proxy, "status"))["requests"] == {"pass": 1}
-            (event,) = await page(proxy, "explain")
-            assert (event["action"], event["path"], event["status"]) == ("pass", "/x", 200)
-        assert not engine.arrived
-
-    run(main())
-
-
-def test_a_body_that_explodes_is_refused(run, monkeypatch):
-    monkeypatch.setattr("cuesta.proxy.visit.DECODED_LIMIT", 1 << 20)
-
-    async def main():
-        async with Upstream() as upstream, proxy_to(upstream) as proxy:
-            bomb = gzipped(b"0" * (2 << 20))
-            answer = await ask(proxy, request("/x", b"Content-Encoding: gzip", body=bomb))
-            assert answer.status == 413
-            assert "decompressed" in answer.error
-            assert not upstream.requests
 
     run(main())
 
@@ -350,6 +274,48 @@ def test_a_client_that_leaves_while_its_request_is_planned_sends_nothing(run):
     run(main())
 
 
+@pytest.mark.parametrize("size", [2, 2_000_000])
+def test_a_client_that_leaves_while_a_refusal_is_considered_leaves_the_books_in_order(run, size):
+    """The exchange is in a thread, or waits for the disk: it is told of the end after that."""
+    considering = threading.Event()
+    go_on = threading.Event()
+    events = []
+
+    class SlowStore(MemoryStore):
+        def commit(self, key, entry):
+            considering.set()
+            assert go_on.wait(SECONDS)
+            super().commit(key, entry)
+
+    def exchange(arrived):
+        event = trace_event(arrived)
+        del arrived
+        events.append((yield Send(None, "test")))
+        if size > 2:
+            considering.set()
+            assert go_on.wait(SECONDS)
+        events.append((yield Commit(KEY, ENTRY)))
+        events.append((yield Send(b"[other form]", "test")))
+        events.append((yield Record(event)))
+
+    async def main():
+        store = SlowStore()
+        refusing = Upstream(sends(response(b"{}", status=b"400 Bad Request")))
+        async with refusing as upstream, proxy_to(upstream, Engine(exchange), store) as proxy:
+            async with connection(proxy) as (_, writer):
+                writer.write(request(body=b"x" * size))
+                await eventually(considering.is_set)
+            await eventually(lambda: any(visit._left for visit in proxy._visits.values()))
+            go_on.set()
+            await eventually(lambda: len(events) == 4)
+            assert (await page(proxy, "status"))["failures"] == 0
+            assert len(upstream.requests) == 1
+
+    run(main())
+    assert [type(event) for event in events] == [Refused, Done, Answered, Done]
+    assert events[2].aborted
+
+
 def test_books_are_closed_after_the_last_byte_and_before_the_next_request(run):
     order = []
 
@@ -414,70 +380,3 @@ def test_a_bug_in_reading_usage_never_disturbs_the_answer(run, caplog, monkeypat
     run(main())
     assert "reading usage failed: ValueError" in caplog.text
     assert "secret" not in caplog.text
-
-
-def test_status_sums_and_explain_tells(run):
-    def exchange(arrived):
-        event = trace_event(arrived, "replace" if b"cut" in arrived.body else "keep")
-        answered = yield from sent(None, "", "test")
-        cut = event.action == "replace"
-        yield Record(
-            dataclasses.replace(
-                event,
-                usage=answered.usage,
-                new_cliff=cut,
-                raw_tokens=10,
-                sent_tokens=4 if cut else 10,
-            )
-        )
-
-    async def main():
-        upstream = Upstream(sends(response(b'{"usage": 1000000}')))
-        async with upstream, proxy_to(upstream, Engine(exchange)) as proxy:
-            for body in (b"a", b"cut", b"cut"):
-                await ask(proxy, request("/-/run/r1/v1/messages", body=body))
-            status = await page(proxy, "status")
-            assert status["requests"] == {"keep": 1, "replace": 2}
-            assert status["cliffs"] == 2
-            assert status["started_at"] > 1_700_000_000
-            assert status["degraded"] == ""
-            assert status["upstream"] == upstream.url
-            model = status["models"]["claude-opus-5"]
-            assert model["usage"]["input"] == 3_000_000
-            assert model["dollars"] == 15.0
-            assert (model["raw_tokens"], model["sent_tokens"]) == (30, 18)
-            newest_two = await page(proxy, "explain?n=2")
-            assert [event["action"] for event in newest_two] == ["replace", "replace"]
-            assert newest_two[0]["run"] == "r1"
-            assert len(await page(proxy, "explain")) == 3
-            assert await page(proxy, "health") == {"ok": True}
-            assert len(upstream.requests) == 3
-
-    run(main())
-
-
-def test_status_says_when_less_is_kept_than_promised(run):
-    async def main():
-        store = MemoryStore(degraded="the disk is gone")
-        async with Upstream() as upstream, proxy_to(upstream, store=store) as proxy:
-            assert (await page(proxy, "status"))["degraded"] == "the disk is gone"
-
-    run(main())
-
-
-def test_our_pages_leave_the_connection_open(run):
-    async def main():
-        async with (
-            Upstream() as upstream,
-            proxy_to(upstream) as proxy,
-            connection(proxy) as (reader, writer),
-        ):
-            for method in ("GET", "HEAD", "GET"):
-                writer.write(request("/-/cuesta/health", method=method))
-                answer = await read_head(reader)
-                if method == "GET":
-                    body = await within(reader.readexactly(int(answer.one(b"content-length"))))
-                    assert json.loads(body) == {"ok": True}
-            assert not upstream.requests
-
-    run(main())

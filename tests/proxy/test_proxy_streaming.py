@@ -289,7 +289,7 @@ def test_a_long_answer_meets_no_timeout(run):
 
     async def main():
         async with Upstream() as upstream, proxy_to(upstream) as proxy:
-            timeout = proxy._house.upstream._session.timeout
+            timeout = proxy._house.routes._session.timeout
             assert (timeout.total, timeout.sock_read) == (None, None)
 
     run(main())

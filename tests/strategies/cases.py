@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cuesta.core.digest import NOTHING, RENDERER, Rendered
 from cuesta.core.ledger import Cliff, Entry
-from cuesta.core.models import read_model
+from cuesta.core.models import checks_prefixes, read_model
 from cuesta.core.policy import Policy, profile
 from cuesta.core.transcript import Outline, Role, Transcript, read_transcript
 from cuesta.strategies.base import Case, Decision, Keep, Replace
@@ -76,7 +76,7 @@ def case(
     model: str = PLAIN,
     window: int | None = None,
     fixed: int = 1_000,
-    stale: str = "",
+    demand: str = "",
 ) -> Case:
     """A request whose conversation has these turns; system, tools and head take 2,000 tokens."""
     return Case(
@@ -88,7 +88,8 @@ def case(
         known=known,
         answered=answered,
         render=rendered,
-        stale=stale,
+        binds_thinking=checks_prefixes(read_model(model)),
+        demand=demand,
     )
 
 
@@ -113,7 +114,7 @@ def kept(steps: Sequence[Step], **rest: object) -> Keep:
 
 def entry(*cliffs: Cliff, policy: Policy | None = None, foreign: bool = False) -> Entry:
     """What the ledger would hold."""
-    return Entry(policy or profile("default"), "cliff", RENDERER, cliffs, foreign)
+    return Entry(policy or profile("default"), "cliff", RENDERER, cliffs, foreign=foreign)
 
 
 def cliff(cut: int, border: int, *, previous: int = 0, **changes: object) -> Cliff:

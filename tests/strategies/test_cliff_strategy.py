@@ -246,6 +246,11 @@ def test_a_forced_epoch_folds_what_a_cliff_would_fold():
     ]
 
 
+def test_a_demand_before_the_first_cliff_folds_whatever_the_size():
+    found = _only(replaced(_steps(*[500] * 5), demand="the prompt was too long"))
+    assert (found.cut, found.border, found.external) == (2, 5, True)
+
+
 def test_before_the_first_cliff_a_foreign_turn_takes_out_only_thinking():
     steps = [Step(500, thinks=100), Step(500, thinks=100), Step(500)]
     found = _only(replaced(steps, model=CHECKING, known=entry(foreign=True)))
@@ -266,7 +271,7 @@ def test_another_model_opens_an_epoch_and_the_same_one_under_another_name_does_n
 
 
 def test_a_digest_that_renders_to_other_bytes_opens_an_epoch():
-    decision = replaced(_steps(*[2_000] * 5), known=entry(cliff(2, 5)), stale="other bytes")
+    decision = replaced(_steps(*[2_000] * 5), known=entry(cliff(2, 5)), demand="other bytes")
     assert decision.new
     assert decision.reason == "other bytes"
     assert _only(decision).external
@@ -283,7 +288,7 @@ def test_even_a_retry_is_forced_into_an_epoch():
     steps = _steps(*[2_000] * 5)
     for known, why in (
         (entry(cliff(2, 5), foreign=True), {}),
-        (entry(cliff(2, 5)), {"stale": "other bytes"}),
+        (entry(cliff(2, 5)), {"demand": "other bytes"}),
         (entry(cliff(2, 5)), {"model": "claude-opus-5"}),
     ):
         assert replaced(steps, known=known, answered=True, **why).new

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from cuesta.cli import tell
 from cuesta.cli.launcher import Proxy, leave, listen, run_beside
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather, to_environment
-from cuesta.cli.serve import check_upstream
+from cuesta.cli.serve import check_upstreams
 from cuesta.exchange.options import CompactionOptions
 from cuesta.harnesses import Launch, find_harness
-from cuesta.proxy.options import ProxyOptions
+from cuesta.proxy.options import UPSTREAMS, ProxyOptions
 from cuesta.store.paths import state_folder
 
 if TYPE_CHECKING:
@@ -30,16 +30,19 @@ what was saved.
 
   cuesta run -- claude
   cuesta run --threshold 60000 -- claude -p "fix the failing test"
+  cuesta run -- codex
+  cuesta run -- pi
   cuesta run --upstream https://gateway.example.com -- my-agent
 
-An address in ANTHROPIC_BASE_URL, or in Claude Code's own settings, becomes the
-upstream. Behind any proxy Claude Code counts with a window of 200K tokens: pick
-a model like `opus[1m]` to have the million back. Remote Control stays off.
+An address in ANTHROPIC_BASE_URL, OPENAI_BASE_URL or the agent's own settings
+becomes the upstream; no file of yours is changed. Behind any proxy Claude Code
+counts with a window of 200K tokens: pick a model like `opus[1m]` to have the
+million back. Remote Control stays off.
 """
 
 _NOTHING_CAME = (
     "no request came through the proxy. Does the agent take its address from\n"
-    "ANTHROPIC_BASE_URL? A setting of its own may go before it."
+    "OPENAI_BASE_URL or ANTHROPIC_BASE_URL? A setting of its own may go before it."
 )
 _NOT_EXECUTABLE = 126
 _NOT_FOUND = 127
@@ -65,12 +68,12 @@ def main(argv: list[str]) -> int:
     options = given.build(ProxyOptions)
 
     listener, address = listen()
-    launch = Launch(
-        tuple(command), os.environ, Path.cwd(), address, given.values.get("upstream", "")
-    )
+    chosen = {name: given.values.get(name, "") for name in UPSTREAMS}
+    launch = Launch(tuple(command), os.environ, Path.cwd(), address, **chosen)
     launch = find_harness(command).prepare(launch)
-    options = dataclasses.replace(options, upstream=launch.upstream or options.upstream)
-    check_upstream(options.upstream)
+    found = {name: getattr(launch, name) or getattr(options, name) for name in UPSTREAMS}
+    options = dataclasses.replace(options, **found)
+    check_upstreams(options)
     for warning in launch.warnings:
         tell(f"warning: {warning}.")
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
-from cuesta.proxy.options import ProxyOptions
+from cuesta.proxy.options import UPSTREAMS, ProxyOptions
 
 if TYPE_CHECKING:
     from cuesta.exchange.engine import Engine
@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
     options = given.build(ProxyOptions)
     compaction = given.build(CompactionOptions)
     if arguments.fd is None:
-        check_upstream(options.upstream)
+        check_upstreams(options)
 
     from cuesta.dialects.registry import DIALECTS  # noqa: PLC0415 - slow, and mistakes come first
     from cuesta.exchange.engine import Engine  # noqa: PLC0415 - likewise
@@ -106,19 +106,35 @@ def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degr
     return block
 
 
-def check_upstream(upstream: str) -> None:
+def check_upstreams(options: ProxyOptions) -> None:
     """Find out early, and in the foreground, what the proxy would stumble over.
+
+    OpenAI's addresses are looked at only where somebody chose them: whoever runs another agent need
+    not be able to reach theirs.
+
+    Raises:
+        ConfigError: If requests cannot be sent to one of them.
+    """
+    defaults = ProxyOptions()
+    seen = set()
+    for name in UPSTREAMS:
+        address = getattr(options, name)
+        chosen = name == "upstream" or address != getattr(defaults, name)
+        if chosen and address not in seen:
+            seen.add(address)
+            _check_upstream(name, address)
+
+
+def _check_upstream(name: str, address: str) -> None:
+    """Check one upstream.
 
     Two proxies in a row would compact each other's compactions; only addresses of this machine are
     asked whether they are one.
-
-    Raises:
-        ConfigError: If requests cannot be sent there.
     """
-    parts = urlsplit(upstream)
+    parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"the upstream must be a URL like https://host, not {upstream!r}")
-    if any(os.environ.get(name) for name in _HTTP_PROXIES):
+        raise ConfigError(f"{name} must be a URL like https://host, not {address!r}")
+    if any(os.environ.get(variable) for variable in _HTTP_PROXIES):
         from cuesta.proxy.environment import http_proxy_for  # noqa: PLC0415 - seldom needed
 
         http_proxy_for(parts.scheme, parts.hostname)
@@ -126,10 +142,11 @@ def check_upstream(upstream: str) -> None:
         return
     from cuesta.cli.status import fetch  # noqa: PLC0415 - seldom needed
 
-    health = fetch(upstream, "/-/cuesta/health")
+    health = fetch(address, "/-/cuesta/health")
     if isinstance(health, dict) and health.get("ok") is True:
+        variable = "ANTHROPIC_BASE_URL" if name == "upstream" else "OPENAI_BASE_URL"
         raise ConfigError(
-            f"{upstream} is a Cuesta proxy already, and two in a row harm each other.\n"
+            f"{address} is a Cuesta proxy already, and two in a row harm each other.\n"
             "Start the agent without `cuesta run`, or take that address out of\n"
-            "ANTHROPIC_BASE_URL, or say with --upstream where requests should go."
+            f"{variable}, or say with --{name.replace('_', '-')} where requests should go."
         )

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cuesta.harnesses.claude_code import ClaudeCode
+from cuesta.harnesses.codex import Codex
 from cuesta.harnesses.generic import Generic
 from cuesta.harnesses.launch import Harness, Launch
+from cuesta.harnesses.pi import Pi
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["Harness", "Launch", "find_harness"]
 
-_HARNESSES: tuple[Harness, ...] = (ClaudeCode(), Generic())
+_HARNESSES: tuple[Harness, ...] = (ClaudeCode(), Codex(), Pi(), Generic())
 
 
 def find_harness(argv: Sequence[str]) -> Harness:

@@ -21,7 +21,6 @@ extra, so it stays their choice. Remote Control needs the official host.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,13 +28,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from cuesta.core.errors import ConfigError
-from cuesta.harnesses.launch import BASE_URL, Launch, route
+from cuesta.harnesses.launch import BASE_URL, Launch, find_program, route
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _PROGRAMS = ("claude", "claude.exe")
-_RUNNERS = ("npx", "bunx", "pnpx")
 _PACKAGE = "@anthropic-ai/claude-code"
 _OFFICIAL_HOST = "api.anthropic.com"
 _RESTORED = {
@@ -224,18 +222,7 @@ def _read(scope: str, path: Path) -> Iterator[Settings]:
 
 def _program(argv: Sequence[str]) -> int | None:
     """Return which word of a command is `claude`, or None."""
-    if not argv:
-        return None
-    if os.path.basename(argv[0]) in _PROGRAMS:  # noqa: PTH119 - a word, not a file of ours
-        return 0
-    if os.path.basename(argv[0]) not in _RUNNERS:  # noqa: PTH119 - likewise
-        return None
-    skip = False
-    for index, word in enumerate(argv[1:], 1):
-        if not skip and not word.startswith("-"):
-            return index if word == "claude" or word.startswith(_PACKAGE) else None
-        skip = word in ("-p", "--package")
-    return None
+    return find_program(argv, _PROGRAMS, _PACKAGE)
 
 
 def _flag(argv: Sequence[str], name: str) -> str | None:

@@ -1,10 +1,10 @@
-"""Any command that reads its API address from the environment."""
+"""Any command that reads its API's address from the environment."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cuesta.harnesses.launch import route
+from cuesta.harnesses.launch import route, route_openai
 
 if TYPE_CHECKING:
     from cuesta.harnesses.launch import Launch
@@ -20,5 +20,5 @@ class Generic:
         return bool(argv)
 
     def prepare(self, launch: Launch) -> Launch:
-        """Set the address in the environment."""
-        return route(launch)
+        """Set both APIs' addresses in the environment."""
+        return route_openai(route(launch))

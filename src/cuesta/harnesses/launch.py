@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
 BASE_URL = "ANTHROPIC_BASE_URL"
 """The variable in which Anthropic's SDKs and most agents look for the API's address."""
+OPENAI_BASE_URL = "OPENAI_BASE_URL"
+"""The variable in which OpenAI's SDKs look for the API's address; it ends in `/v1`."""
 
+_RUNNERS = ("npx", "bunx", "pnpx")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -24,7 +28,10 @@ class Launch:
         env: The environment it gets.
         cwd: The folder it is started in.
         base_url: Where the proxy listens, without a path.
-        upstream: Where the proxy sends requests on; empty: not chosen yet, the official API.
+        upstream: Where the proxy sends Anthropic's requests; empty: not chosen yet, the official
+            API.
+        openai_upstream: Likewise OpenAI's.
+        chatgpt_upstream: Likewise OpenAI's with a ChatGPT login.
         warnings: What the person should know before the start, one line each.
     """
 
@@ -33,6 +40,8 @@ class Launch:
     cwd: Path
     base_url: str
     upstream: str = ""
+    openai_upstream: str = ""
+    chatgpt_upstream: str = ""
     warnings: tuple[str, ...] = ()
 
 
@@ -48,7 +57,8 @@ class Harness(Protocol):
     def prepare(self, launch: Launch) -> Launch:
         """Return the launch changed so that requests reach `base_url`.
 
-        An address that the person had chosen before becomes `upstream`, unless that is set already.
+        An address that the person had chosen before becomes the upstream of its API, unless that is
+        set already.
 
         Raises:
             ConfigError: If the program cannot be started safely as things are.
@@ -56,19 +66,55 @@ class Harness(Protocol):
 
 
 def route(launch: Launch, *, upstream: str = "") -> Launch:
-    """Point a launch at the proxy by environment alone.
+    """Point a launch's Anthropic requests at the proxy by environment alone.
 
     Args:
         launch: The launch.
         upstream: What the harness found in its own settings; it goes before the environment, which
             goes before nothing.
     """
-    env = dict(launch.env)
-    chosen = launch.upstream or upstream or env.get(BASE_URL, "")
-    env[BASE_URL] = launch.base_url
+    chosen = launch.upstream or upstream or launch.env.get(BASE_URL, "")
+    env = {**launch.env, BASE_URL: launch.base_url}
+    return replace(launch, env=around_loopback(env), upstream=chosen)
+
+
+def route_openai(launch: Launch) -> Launch:
+    """Point a launch's OpenAI requests at the proxy by environment alone."""
+    chosen = launch.openai_upstream or launch.env.get(OPENAI_BASE_URL, "")
+    env = {**launch.env, OPENAI_BASE_URL: f"{launch.base_url}/v1"}
+    return replace(launch, env=around_loopback(env), openai_upstream=chosen)
+
+
+def around_loopback(env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which this machine is reached without an HTTP proxy."""
+    changed = dict(env)
     for name, other in (("NO_PROXY", "no_proxy"), ("no_proxy", "NO_PROXY")):
-        env[name] = _with_loopback(launch.env.get(name) or launch.env.get(other, ""))
-    return replace(launch, env=env, upstream=chosen)
+        changed[name] = _with_loopback(env.get(name) or env.get(other, ""))
+    return changed
+
+
+def find_program(argv: Sequence[str], names: Collection[str], package: str) -> int | None:
+    """Return which word of a command is a program, or None.
+
+    Args:
+        argv: A command and its arguments.
+        names: What the program's file is called.
+        package: The npm package that a runner such as `npx` may be asked for instead.
+    """
+    if not argv:
+        return None
+    first = os.path.basename(argv[0])  # noqa: PTH119 - a word, not a file of ours
+    if first in names:
+        return 0
+    if first not in _RUNNERS:
+        return None
+    skip = False
+    for index, word in enumerate(argv[1:], 1):
+        if not skip and not word.startswith("-"):
+            asked = word in names or word == package or word.startswith(f"{package}@")
+            return index if asked else None
+        skip = word in ("-p", "--package")
+    return None
 
 
 def _with_loopback(no_proxy: str) -> str:

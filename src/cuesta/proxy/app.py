@@ -17,7 +17,7 @@ from cuesta.proxy.course import Workers
 from cuesta.proxy.headers import tokens, values
 from cuesta.proxy.relay import Relay
 from cuesta.proxy.reports import PREFIX, Reports
-from cuesta.proxy.upstream import Upstream
+from cuesta.proxy.routing import Routes
 from cuesta.proxy.visit import Call, House, Visit
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Proxy:
             taps=taps,
             store=store,
             reports=self._reports,
-            upstream=Upstream(options.upstream),
+            routes=Routes(options),
             workers=self._workers,
             notes=options.header,
         )
@@ -87,7 +87,7 @@ class Proxy:
         Raises:
             ConfigError: If the address cannot be listened on.
         """
-        await self._house.upstream.open()
+        await self._house.routes.open()
         self._web = web.Server(
             self._handle,
             handler_cancellation=True,
@@ -107,7 +107,7 @@ class Proxy:
                 self._web, backlog=_BACKLOG, **where
             )
         except OSError as error:
-            await self._house.upstream.close()
+            await self._house.routes.close()
             self._workers.close()
             raise ConfigError(_cannot_listen(self._options, error)) from error
         self.port = self._listener.sockets[0].getsockname()[1]
@@ -128,7 +128,7 @@ class Proxy:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._connections_gone(), _CLOSE_S)
             await self._web.shutdown(_CLOSE_S)
-        await self._house.upstream.close()
+        await self._house.routes.close()
         self._workers.close()
 
     def cut(self) -> None:

@@ -3,6 +3,7 @@
 Rule 1: an error in carrying out a command is thrown into the exchange, which fails open.
 Rule 2: an error that leaves the exchange is a bug in it; whoever drives relays the original.
 Rule 3: what reads much or waits for a disk runs in a thread, one at a time.
+Rule 4: a step once begun is taken to its end, whoever stops waiting for it; the next one waits.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ class Course:
         self._record = record
         self._workers = workers
         self._large = large
+        self._step: asyncio.Task[Send | Relay | None] | None = None
 
     async def plan(self) -> Send:
         """Drive the exchange to its `Send`.
@@ -84,18 +86,22 @@ class Course:
         Raises:
             Exception: Whatever left the exchange, or `RuntimeError` if it ended without one.
         """
-        send = await self._drive(None)
-        if not isinstance(send, Send):
-            raise RuntimeError("the exchange ended before it sent anything")
-        return send
+        match await self._drive(None):
+            case Send() as send:
+                return send
+        raise RuntimeError("the exchange ended before it sent anything")
 
     async def headed(self, head: Accepted | Refused) -> Send | Relay:
-        """Tell the exchange how the upstream's answer begins, and what it wants then.
+        """Tell the exchange how the upstream's answer begins, and return what it wants then.
+
+        The caller may be cancelled.
 
         Raises:
             Exception: Whatever left the exchange, or `RuntimeError` if it ended.
         """
-        wanted = await self._drive(head)
+        self._step = asyncio.create_task(self._drive(head))
+        wanted = await asyncio.shield(self._step)
+        self._step = None  # it holds a body
         if wanted is None:
             raise RuntimeError("the exchange ended before the answer was relayed")
         return wanted
@@ -106,6 +112,8 @@ class Course:
         Raises:
             Exception: Whatever left the exchange.
         """
+        if self._step is not None:
+            await asyncio.wait((self._step,))
         self._large = False
         if await self._drive(answered) is not None:
             self._exchange.close()

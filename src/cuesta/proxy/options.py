@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from cuesta.core.errors import ConfigError
 
+UPSTREAMS = ("upstream", "openai_upstream", "chatgpt_upstream")
+"""The options that hold an upstream's address."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProxyOptions:
@@ -22,7 +25,15 @@ class ProxyOptions:
     port: int = field(default=4141, metadata={"help": "port to listen on; 0 takes a free one"})
     upstream: str = field(
         default="https://api.anthropic.com",
-        metadata={"help": "where requests go; nothing in a request changes it"},
+        metadata={"help": "where requests on Anthropic's paths go, and those that nobody claims"},
+    )
+    openai_upstream: str = field(
+        default="https://api.openai.com",
+        metadata={"help": "where requests on OpenAI's paths go; without a path it means /v1"},
+    )
+    chatgpt_upstream: str = field(
+        default="https://chatgpt.com/backend-api/codex",
+        metadata={"help": "where they go with a ChatGPT login instead of a key"},
     )
     allow_host: tuple[str, ...] = field(
         default=(),

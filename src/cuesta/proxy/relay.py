@@ -45,7 +45,7 @@ class Outgoing:
 
     Attributes:
         method: The HTTP method.
-        target: Path and query as the client wrote them.
+        target: Path and query, to stand behind the upstream's address.
         headers: End-to-end headers, fit for the body.
         body: The body, or None.
         watched: Whether a refusal is read before anything is relayed.
@@ -176,6 +176,9 @@ async def _next_chunk(response: ClientResponse) -> bytes:
     try:
         return await response.content.readany()
     except (ClientError, OSError) as error:
+        # Once a connection has broken, aiohttp's reader hides even what came before.
+        if left := response.content._read_nowait(-1):  # noqa: SLF001 - no public way to it
+            return left
         raise _BrokenOffError from error
 
 

@@ -1,9 +1,9 @@
-"""The way to the one upstream: connections, TLS, HTTP proxies, and what to say when it fails."""
+"""The way to an upstream: connections, TLS, HTTP proxies, and what to say when it fails."""
 
 from __future__ import annotations
 
 import os
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from aiohttp import (
@@ -74,45 +74,60 @@ class Body(Payload):
             await writer.write(view[start : start + _WRITE_SIZE])
 
 
+def open_session(*, secure: bool) -> ClientSession:
+    """Return a session that leaves requests and answers as they are.
+
+    Connections are made when they are needed.
+
+    Args:
+        secure: Whether any upstream speaks TLS; reading whom to trust takes time.
+    """
+    context = trust(os.environ) if secure else None
+    return ClientSession(
+        connector=TCPConnector(
+            limit=0, keepalive_timeout=_KEEP_ALIVE_S, ssl=True if context is None else context
+        ),
+        cookie_jar=DummyCookieJar(),
+        auto_decompress=False,
+        timeout=ClientTimeout(total=None, sock_connect=_CONNECT_S),
+        skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+        max_line_size=_HEAD_LIMIT,
+        max_field_size=_HEAD_LIMIT,
+        max_headers=_HEADERS_LIMIT,
+    )
+
+
 class Upstream:
-    """The server that requests are sent on to.
+    """A server that requests are sent on to.
 
     Args:
         address: Its URL; a path in it is put in front of every request's.
+        option: The option that holds the address, for messages.
+        path: Put in front of every request's where the address has no path.
 
     Raises:
-        ConfigError: If the address or the environment's proxy for it cannot be used.
+        ConfigError: If the address makes no sense.
     """
 
-    def __init__(self, address: str) -> None:
-        url = _checked(address)
+    def __init__(self, address: str, option: str = "upstream", path: str = "") -> None:
+        url = _checked(address, option)
         self.host = url.host_subcomponent or ""
         """The host name, for messages."""
-        self._base = str(url).rstrip("/")
-        self._secure = url.scheme == "https"
-        self._proxy = http_proxy_for(url.scheme, url.host or "")
+        self.secure = url.scheme == "https"
+        """Whether it speaks TLS."""
+        self._option = option
+        self._url = url
+        self._base = str(url).rstrip("/") + (path if url.raw_path in ("", "/") else "")
         self._session: ClientSession | None = None
 
-    async def open(self) -> None:
-        """Get ready; connections are made when they are needed."""
-        context = trust(os.environ) if self._secure else None
-        self._session = ClientSession(
-            connector=TCPConnector(
-                limit=0, keepalive_timeout=_KEEP_ALIVE_S, ssl=True if context is None else context
-            ),
-            cookie_jar=DummyCookieJar(),
-            auto_decompress=False,
-            timeout=ClientTimeout(total=None, sock_connect=_CONNECT_S),
-            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
-            max_line_size=_HEAD_LIMIT,
-            max_field_size=_HEAD_LIMIT,
-            max_headers=_HEADERS_LIMIT,
-        )
+    @cached_property
+    def _proxy(self) -> str | None:
+        """The environment's proxy for it, looked for only where a request goes there."""
+        return http_proxy_for(self._url.scheme, self._url.host or "")
 
-    async def close(self) -> None:
-        """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
+    def open(self, session: ClientSession) -> None:
+        """Get ready to send; the session stays the caller's to close."""
+        self._session = session
 
     async def send(
         self, method: str, target: str, headers: Sequence[tuple[str, str]], body: Body | None
@@ -121,7 +136,7 @@ class Upstream:
 
         Args:
             method: The HTTP method.
-            target: Path and query as the client wrote them.
+            target: Path and query, to stand behind the address.
             headers: End-to-end headers; `Host` is set here.
             body: The body, or None.
 
@@ -138,11 +153,14 @@ class Upstream:
                 proxy=self._proxy,
                 middlewares=(partial(_as_told, headers),),
             )
+        except ConfigError as error:
+            raise UpstreamError(str(error)) from error
         except (ClientError, OSError, TimeoutError) as error:
-            raise UpstreamError(f"no answer from {self.host}: {_cause(error)}") from error
+            cause = _cause(error, self._option)
+            raise UpstreamError(f"no answer from {self.host}: {cause}") from error
 
 
-def _checked(address: str) -> URL:
+def _checked(address: str, option: str) -> URL:
     try:
         url = URL(address)
         good = url.scheme in ("http", "https") and bool(url.host)
@@ -151,11 +169,11 @@ def _checked(address: str) -> URL:
         good = bare = False
     if not good:
         raise ConfigError(
-            "the upstream must be a URL such as https://api.anthropic.com, not one without "
-            "scheme and host"
+            f"{option} must be a URL such as https://api.example.com, not one without scheme and "
+            "host"
         )
     if not bare:
-        raise ConfigError("the upstream must be a plain URL without credentials, query or fragment")
+        raise ConfigError(f"{option} must be a plain URL without credentials, query or fragment")
     return url
 
 
@@ -193,7 +211,7 @@ _CAUSES = (
     ),
     (
         ClientConnectorSSLError,
-        "the TLS handshake failed. Check that `upstream` has the right scheme and port",
+        "the TLS handshake failed. Check that `{option}` has the right scheme and port",
     ),
     (
         (ClientProxyConnectionError, ClientHttpProxyError),
@@ -201,21 +219,22 @@ _CAUSES = (
     ),
     (
         ClientConnectorDNSError,
-        "the name cannot be resolved. Check `upstream`, the network and HTTPS_PROXY",
+        "the name cannot be resolved. Check `{option}`, the network and HTTPS_PROXY",
     ),
     (
         TimeoutError,
-        f"no connection within {_CONNECT_S:.0f} s. Check `upstream`, the network and HTTPS_PROXY",
+        f"no connection within {_CONNECT_S:.0f} s. Check `{{option}}`, the network and HTTPS_PROXY",
     ),
-    (ClientConnectorError, "no connection. Check `upstream`, the network and HTTPS_PROXY"),
+    (ClientConnectorError, "no connection. Check `{option}`, the network and HTTPS_PROXY"),
     ((_LostError, OSError), "it closed the connection before it answered. Try again"),
 )
-_OTHER = "what it sent is no valid HTTP. Check that `upstream` has the right scheme and port"
+_OTHER = "what it sent is no valid HTTP. Check that `{option}` has the right scheme and port"
 
 
-def _cause(error: Exception) -> str:
+def _cause(error: Exception, option: str) -> str:
     """Say what happened and what to check, without anything that the request held."""
     text = next((text for classes, text in _CAUSES if isinstance(error, classes)), _OTHER)
+    text = text.format(option=option)
     if type(error) is ClientConnectorError and error.os_error.errno:
         return f"{os.strerror(error.os_error.errno)}: {text}"
     return text

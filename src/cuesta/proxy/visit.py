@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cuesta.proxy.headers import RawHeaders
     from cuesta.proxy.relay import Decide
     from cuesta.proxy.reports import Reports
-    from cuesta.proxy.upstream import Upstream
+    from cuesta.proxy.routing import Routes
     from cuesta.store.base import Store
 
 _logger = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class House:
     taps: Mapping[str, TapFactory]
     store: Store
     reports: Reports
-    upstream: Upstream
+    routes: Routes
     workers: Workers
     notes: bool
     """Whether answers tell what was done."""
@@ -94,6 +94,7 @@ class Visit:
         self._house = house
         self._call = call
         self._relay = relay
+        self._upstream, self._target = house.routes.find(call.target, call.headers)
         self._at = time.time()
         self._left = False
         self._talk: asyncio.Task[None] | None = None
@@ -154,7 +155,7 @@ class Visit:
         headers = for_upstream(call.headers, len(content), replaced=send.body is not None)
         return Outgoing(
             method=call.method,
-            target=call.target,
+            target=self._target,
             headers=headers,
             body=Body(content) if content else None,
             watched=bool(send.dialect),
@@ -182,7 +183,7 @@ class Visit:
         """Have the request relayed, until that is done or the client leaves."""
         if self._left:
             return
-        self._talk = asyncio.create_task(self._relay.run(self._house.upstream, outgoing, decide))
+        self._talk = asyncio.create_task(self._relay.run(self._upstream, outgoing, decide))
         await asyncio.wait((self._talk,))
         if not self._talk.cancelled() and (bug := self._talk.exception()) is not None:
             self._count_failure(bug)

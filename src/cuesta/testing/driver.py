@@ -80,6 +80,7 @@ class Bench:
         """
         exchange = self.engine.exchange(Arrived(at, "POST", path, (), body))
         answer: Event | Exception | None = None
+        head: Accepted | Refused = Accepted()
         note, event = "", None
         while True:
             try:
@@ -91,10 +92,10 @@ class Bench:
                 break
             if isinstance(command, Send):
                 sent = body if command.body is None else command.body
-                answer = self.refuse(sent) or Accepted()
+                answer = head = self.refuse(sent) or Accepted()
             elif isinstance(command, Relay):
                 note = command.note
-                status = answer.status if isinstance(answer, Refused) else 200
+                status = head.status if isinstance(head, Refused) else 200
                 answer = Answered(at, status, usage)
             else:
                 event = command.event if isinstance(command, Record) else event

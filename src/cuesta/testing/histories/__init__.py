@@ -1,4 +1,4 @@
-"""Growing conversations as agent programs on the Anthropic Messages wire send them.
+"""Growing conversations as agent programs send them, on the wires of Anthropic and OpenAI.
 
 For proving that a proxy never makes a valid request invalid: a client and a model that are both
 made up, but whose bodies have the shapes, the habits and the accidents of the real ones. Everything
@@ -6,9 +6,9 @@ follows from one seed. The Hypothesis strategies stand apart, in the module `hyp
 package, so that the package needs the standard library only.
 """
 
-from cuesta.testing.histories.client import ClientHistory
+from cuesta.testing.histories.client import ClientHistory, WireName
 from cuesta.testing.histories.features import Feature
 from cuesta.testing.histories.model import Mint
-from cuesta.testing.histories.wire import Block
+from cuesta.testing.histories.style import Block
 
-__all__ = ["Block", "ClientHistory", "Feature", "Mint"]
+__all__ = ["Block", "ClientHistory", "Feature", "Mint", "WireName"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set as AbstractSet
 from enum import Enum
 from random import Random
 
@@ -11,27 +12,31 @@ SHARE = 0.35
 
 
 class Feature(Enum):
-    """One thing that real conversations contain and that a proxy can get wrong."""
+    """One thing that real conversations contain and that a proxy can get wrong.
 
-    PARALLEL_CALLS = "several tool_use in one assistant message"
-    INTERLEAVED_THINKING = "thinking between the tool_use blocks of one assistant message"
-    REDACTED_THINKING = "redacted_thinking in place of thinking"
-    ORPHAN_THINKING = "an assistant message of thinking only, after a cut stream"
+    Each wire has those that make sense on it: see `ClientHistory.possible`. The order is that of
+    the draws, so a new one goes to the end.
+    """
+
+    PARALLEL_CALLS = "several calls in one answer"
+    INTERLEAVED_THINKING = "thinking between the calls of one answer"
+    REDACTED_THINKING = "thinking of which nothing is shown"
+    ORPHAN_THINKING = "an answer of thinking only, after a cut stream"
     IMAGES = "images in user text and in tool results"
     EMPTY_RESULTS = 'tool results with content "", [] or none'
-    SERVER_TOOLS = "server_tool_use and its result in the assistant's turn, at times paused between"
-    MID_SYSTEM = "system messages after tool results"
-    TOOL_CHANGES = "system messages with tool_addition and tool_removal blocks"
+    SERVER_TOOLS = "calls that the provider runs, at times paused before their result"
+    MID_SYSTEM = "system messages in the middle"
+    TOOL_CHANGES = "messages that add or remove tools"
     EFFORT_CHANGES = "system messages without content that set the effort"
     FORKS = "two branches from one point, continued in turn"
     EDITS = "an old user message or result changed"
     REWINDS = "the tail dropped, and the conversation continued from there"
-    UNKNOWN_BLOCKS = "blocks of a type that no one knows yet"
+    UNKNOWN_BLOCKS = "blocks, items or fields that no one knows yet"
     HUMAN_MESSAGES = "a person's words in the middle of a tool loop"
     REMINDERS = "harness-made text after tool results"
     GROWING_LAST = "text appended to the last user message of the request before"
-    PARTIAL_TURNS = "an assistant message cut off before its call"
-    ERRORS = "tool results with is_error"
+    PARTIAL_TURNS = "an answer cut off before its call"
+    ERRORS = "tool results that tell of an error"
     UNICODE = "CJK, emoji and combining marks"
     MARKER_FLIPS = "cache_control moving to the last block, lone texts flipping to strings"
     TOOLS_CHANGE = "tools or system prompt changed between two requests"
@@ -41,11 +46,15 @@ class Feature(Enum):
     SIDE_CALLS = "title requests and token counts between the main requests"
     RESUME = "a finished turn, followed by a new prompt"
     ODD_JSON = "odd but valid whitespace, key order and escapes"
+    CALL_KINDS = "calls that are no function calls, each with an output of its kind"
+    PART_OUTPUTS = "tool results as lists of parts where strings are usual"
+    PREVIOUS_RESPONSE = "requests that hold only what is new since a kept response"
+    COMPACTION_ITEMS = "the provider's own compaction in place of all before it"
 
 
-def draw_features(rng: Random) -> frozenset[Feature]:
-    """Draw the features of one history, each with probability `SHARE`."""
-    return frozenset(feature for feature in Feature if rng.random() < SHARE)
+def draw_features(rng: Random, possible: AbstractSet[Feature]) -> frozenset[Feature]:
+    """Draw the features of one history, each possible one with probability `SHARE`."""
+    return frozenset(f for f in Feature if f in possible and rng.random() < SHARE)
 
 
 class Dice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from cuesta.testing.histories.client import ClientHistory
+from cuesta.testing.histories.client import ClientHistory, WireName
 from cuesta.testing.histories.features import Feature
 
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -12,19 +12,24 @@ _IDEOGRAPHS = st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)
 _ASTRAL = st.characters(min_codepoint=0x1F300, max_codepoint=0x1FAFF)
 
 
-def client_histories(max_turns: int = 60, scale: float = 1.0) -> st.SearchStrategy[ClientHistory]:
+def client_histories(
+    max_turns: int = 60, scale: float = 1.0, wire: WireName = "anthropic"
+) -> st.SearchStrategy[ClientHistory]:
     """Return a strategy of fresh histories; a failing one shrinks to few features and turns.
 
     Args:
         max_turns: The longest history drawn.
         scale: As in `ClientHistory`.
+        wire: As in `ClientHistory`.
     """
+    possible = ClientHistory.possible(wire)
     return st.builds(
         ClientHistory,
         seed=st.integers(0, 2**32 - 1),
-        features=st.frozensets(st.sampled_from(list(Feature))),
+        features=st.frozensets(st.sampled_from([f for f in Feature if f in possible])),
         turns=st.integers(1, max_turns),
         scale=st.just(scale),
+        wire=st.just(wire),
     )
 
 

@@ -7,12 +7,9 @@ import struct
 import zlib
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING
 
 from cuesta.testing.histories.features import Dice, Feature
-
-if TYPE_CHECKING:
-    from cuesta.testing.histories.wire import Block
+from cuesta.testing.histories.style import Block
 
 _POOL = 120_000
 _PICTURES = 12

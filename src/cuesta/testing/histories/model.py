@@ -1,83 +1,59 @@
-"""A made-up model: what each family may do on the wire, and answers that do it."""
+"""A made-up model: answers of every kind that its traits allow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
-from cuesta.core.models import checks_prefixes, read_model
+from cuesta.testing.histories.call_kinds import call_specially
 from cuesta.testing.histories.features import Dice, Feature
+from cuesta.testing.histories.material import Material
+from cuesta.testing.histories.message import is_thinking
+from cuesta.testing.histories.style import Block
 from cuesta.testing.histories.tools import call_tool
-from cuesta.testing.histories.wire import Block, is_thinking
-
-if TYPE_CHECKING:
-    from cuesta.testing.histories.material import Material
+from cuesta.testing.histories.traits import Traits
 
 Mint = Callable[[str, list[Block]], str]
-"""Gives a thinking block its signature, from the whole thinking, whether or not it is shown, and
-the blocks before it in the answer."""
+"""Seals a piece of thinking, or what a compaction stands for, from all of its text, whether or not
+it is shown, and what stands before it in the answer, in the wire's own shape."""
 
 Stop = Literal["tool_use", "end_turn", "pause_turn", "cut"]
 
-_CHECKING = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1")
-_OTHERS = ("claude-opus-4-8", "claude-sonnet-4-5", "claude-haiku-4-5")
-_SYSTEM_FLOOR = {
-    "opus": (4, 8),
-    "sonnet": (5, 5),
-    "haiku": (5, 5),
-    "fable": (5, 0),
-    "mythos": (5, 0),
-}
-_ADAPTIVE_FLOOR = {"opus": (4, 7), "sonnet": (5, 0)}
-
 
 @dataclass(frozen=True, slots=True)
-class Traits:
-    """What a model does and allows.
+class Ask:
+    """What an answer depends on.
 
     Attributes:
-        name: As it stands in the body.
-        checks: Whether it refuses thinking that was produced behind another prefix.
-        thinking: `adaptive`, `enabled` (each answer starts with thinking) or `off`.
-        omits: Whether thinking comes back with an empty text and its signature only.
-        systems: Whether it takes system messages inside `messages`.
+        tools: The names of the client's tools that may be called.
+        paused: The id of a server tool call that waits for its result, when the request continues
+            a paused turn.
+        cut_short: Whether the answer before broke off in its thinking.
+        compacts: Whether the provider compacts the history with this answer.
     """
 
-    name: str
-    checks: bool
-    thinking: Literal["adaptive", "enabled", "off"]
-    omits: bool
-    systems: bool
-
-
-def draw_traits(dice: Dice, name: str | None) -> Traits:
-    """Draw a model, half of the time one that checks prefixes, and how it is configured.
-
-    Source: Anthropic's models overview and its pages "Preserved thinking" and "Mid-conversation
-    system messages" (which name Opus from 4.8, Sonnet and Haiku from 5.5 and Fable, but not
-    Sonnet 5).
-    """
-    name = name or dice.rng.choice(_CHECKING if dice.chance(0.5) else _OTHERS)
-    model = read_model(name)
-    checks = checks_prefixes(model)
-    adaptive = checks or model.generation >= _ADAPTIVE_FLOOR.get(model.family, (5, 0))
-    off = dice.chance(0.2) and not checks
-    return Traits(
-        name=name,
-        checks=checks,
-        thinking="off" if off else "adaptive" if adaptive else "enabled",
-        omits=dice.chance(0.4) and checks,
-        systems=model.generation >= _SYSTEM_FLOOR.get(model.family, (5, 1)),
-    )
+    tools: list[str]
+    paused: str | None = None
+    cut_short: bool = False
+    compacts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered, and why it stopped there; `cut` when the stream broke."""
+    """What a model answered.
+
+    Attributes:
+        blocks: In the shapes that `Message` keeps.
+        stop: Why it stopped there; `cut` when the stream broke.
+        names: The ids under which they were sent, as in `Message`.
+        response: The id of the whole, on wires that have one.
+    """
 
     blocks: list[Block]
     stop: Stop
+    names: dict[int, str] = field(default_factory=dict)
+    response: str = ""
 
 
 class FakeModel:
@@ -88,23 +64,15 @@ class FakeModel:
         self._dice = dice
         self._material = material
 
-    def answer(self, tools: list[str], mint: Mint, paused: str | None) -> Answer:
-        """Answer one request.
-
-        Args:
-            tools: The names of the client's tools that may be called.
-            mint: Called for each thinking block, in order.
-            paused: The id of a server tool call that waits for its result, when the request
-                continues a paused turn.
-        """
+    def answer(self, ask: Ask, mint: Mint) -> Answer:
+        """Answer one request; `mint` is called for each sealed block, in order."""
         dice = self._dice
-        blocks: list[Block] = [self._found(paused)] if paused else []
-        thinks = self._traits.thinking == "enabled" or (
-            self._traits.thinking == "adaptive" and dice.chance(0.8)
-        )
-        if thinks:
+        blocks: list[Block] = [self._found(ask.paused)] if ask.paused else []
+        if ask.compacts:
+            blocks.append(compaction(self._material, mint))
+        if self._thinks(ask):
             self._think(blocks, mint)
-            if dice.happens(Feature.ORPHAN_THINKING, 0.04):
+            if dice.happens(Feature.ORPHAN_THINKING, 0.5 if ask.cut_short else 0.04):
                 return Answer(blocks, "cut")
         if dice.happens(Feature.PARTIAL_TURNS, 0.05):
             self._say(blocks, 120)
@@ -115,16 +83,20 @@ class FakeModel:
             blocks.append(unknown_block(self._material))
         if dice.happens(Feature.SERVER_TOOLS, 0.1):
             self._search(blocks)
-            if dice.chance(0.3):
-                if dice.chance(0.5):
-                    blocks.pop()
+            if self._pauses(blocks):
                 return Answer(blocks, "pause_turn")
             self._cite(blocks)
         if dice.happens(Feature.RESUME, 0.1):
             self._say(blocks, dice.rng.choice((60, 500, 1_500)))
             return Answer(blocks, "end_turn")
-        self._call(blocks, tools, mint)
+        self._call(blocks, ask.tools, mint)
         return Answer(blocks, "tool_use")
+
+    def _thinks(self, ask: Ask) -> bool:
+        """Tell whether an answer starts with thinking; one tried again does, as it did before."""
+        if self._traits.thinking == "enabled" or ask.cut_short:
+            return True
+        return self._traits.thinking == "adaptive" and self._dice.chance(0.8)
 
     def _think(self, blocks: list[Block], mint: Mint) -> None:
         text = self._material.prose(self._dice.rng.choice((80, 300, 900)))
@@ -145,6 +117,14 @@ class FakeModel:
             query = {"query": material.prose(40)}
             call = {"type": "server_tool_use", "id": name, "name": "web_search", "input": query}
             blocks += [call, self._found(name)]
+
+    def _pauses(self, blocks: list[Block]) -> bool:
+        """Stop after a search, half of the time before its result."""
+        if not (self._traits.pauses and self._dice.chance(0.3)):
+            return False
+        if self._dice.chance(0.5):
+            blocks.pop()
+        return True
 
     def _found(self, call: str) -> Block:
         found: Block | list[Block] = [
@@ -176,7 +156,15 @@ class FakeModel:
         for number in range(calls):
             if interleaved and number:
                 self._think(blocks, mint)
-            blocks.append(call_tool(dice.rng.choice(tools), self._material, dice))
+            if dice.happens(Feature.CALL_KINDS, 0.3):
+                blocks.append(call_specially(self._material, dice))
+            else:
+                blocks.append(call_tool(dice.rng.choice(tools), self._material, dice))
+
+
+def compaction(material: Material, mint: Mint) -> Block:
+    """Build the block by which a provider stands for all that came before."""
+    return {"type": "compaction", "encrypted_content": mint(material.prose(600), [])}
 
 
 def unknown_block(material: Material) -> Block:

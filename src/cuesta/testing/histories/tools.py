@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
+from cuesta.testing.histories.call_kinds import TEXT_ONLY, found_tools
 from cuesta.testing.histories.features import Dice, Feature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from cuesta.testing.histories.material import Material
-    from cuesta.testing.histories.wire import Block, Message
+from cuesta.testing.histories.material import Material
+from cuesta.testing.histories.message import Message
+from cuesta.testing.histories.style import Block
+from cuesta.testing.histories.traits import Traits
 
 LONGEST_RESULT = 30_000
 """Characters of the longest tool result, as agent programs cap them."""
@@ -70,6 +69,17 @@ def callable_tools(tools: Iterable[Block], messages: Iterable[Message]) -> list[
     return [name for name, offered in names.items() if offered]
 
 
+def absent_tools(tools: Iterable[Block], messages: Iterable[Message]) -> list[str]:
+    """Return the names of the tools that are declared but not offered at the end of a history."""
+    offered = set(callable_tools(tools, messages))
+    return [tool["name"] for tool in tools if "type" not in tool and tool["name"] not in offered]
+
+
+def add_tool(name: str) -> Block:
+    """Build a block that adds a tool standing back."""
+    return {"type": "tool_addition", "tool": {"type": "tool_reference", "name": name}}
+
+
 def change_of_tools(tools: Iterable[Block], messages: Iterable[Message], dice: Dice) -> Block:
     """Build a block that adds a tool standing back, or removes one that is offered."""
     declared = [tool["name"] for tool in tools if "type" not in tool]
@@ -103,27 +113,37 @@ def call_tool(name: str, material: Material, dice: Dice) -> Block:
     return {"type": "tool_use", "id": material.name("toolu"), "name": name, "input": arguments}
 
 
-def answer_call(call: Block, material: Material, dice: Dice) -> Block:
+def answer_call(call: Block, traits: Traits, material: Material, dice: Dice) -> Block:
     """Build the tool_result of a call: of any size and shape that the wire allows.
 
     Source: Anthropic's API refuses an error result that is empty or holds anything but text.
     """
+    kind = call.get("kind", "")
     result: Block = {"tool_use_id": call["id"], "type": "tool_result"}
+    if kind:
+        result["kind"] = kind
+    if kind == "tool_search_call":
+        return {**result, "content": "", "tools": found_tools(material, dice)}
     if dice.happens(Feature.ERRORS, 0.15):
         text = material.code(dice.rng.choice((30, 200, 2_500, 6_000)))
         return {**result, "content": f"Error: {text}", "is_error": True}
     if dice.happens(Feature.EMPTY_RESULTS, 0.12):
-        return result | dice.rng.choice(({"content": ""}, {"content": []}, {}))
-    if dice.happens(Feature.IMAGES, 0.06):
+        empty: tuple[Block, ...] = ({"content": ""}, {"content": []}, {})
+        return result | (empty[0] if kind in TEXT_ONLY else dice.rng.choice(empty))
+    if traits.shows_pictures and kind not in TEXT_ONLY and dice.happens(Feature.IMAGES, 0.06):
         note = [{"type": "text", "text": material.prose(60)}] if dice.chance(0.6) else []
         return {**result, "content": [*note, material.picture()]}
     text = _printed(material, dice)
-    if dice.chance(0.3):
+    if kind not in TEXT_ONLY and _in_parts(traits, dice):
         parts = [text[: len(text) // 2], text[len(text) // 2 :]] if dice.chance(0.2) else [text]
         result["content"] = [{"type": "text", "text": part} for part in parts if part.strip()]
     else:
         result["content"] = text
     return {**result, "is_error": False} if dice.chance(0.3) else result
+
+
+def _in_parts(traits: Traits, dice: Dice) -> bool:
+    return dice.chance(0.3) if traits.lists_parts else dice.happens(Feature.PART_OUTPUTS, 0.4)
 
 
 def _printed(material: Material, dice: Dice) -> str:

@@ -1,163 +1,197 @@
-"""Messages and how a client writes them: markers, strings or arrays, whitespace, escapes."""
+"""What every wire has in common: a client that is set up for it, and writes what it holds."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
+from cuesta.testing.histories.branch import Branch
 from cuesta.testing.histories.features import Dice, Feature
+from cuesta.testing.histories.material import Material
+from cuesta.testing.histories.message import Message
+from cuesta.testing.histories.model import Answer, Mint
+from cuesta.testing.histories.style import Block, Style
+from cuesta.testing.histories.traits import Traits
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+SideKind = Literal["side", "count_tokens"]
 
-Block = dict[str, Any]
-"""One JSON object of the wire: a content block, a tool, a field of the body."""
-
-_UNMARKABLE = frozenset({"thinking", "redacted_thinking", "future_block"})
-_DEPTH = 2
-_MARKER = {"type": "ephemeral"}
-_ESCAPABLE = "gikpyzQXG"  # no letter of an escape, a hexadecimal digit or a literal
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Style:
-    """How one client writes JSON. It has one style for as long as it lives.
-
-    Attributes:
-        separators: Between items and between key and value, as `json.dumps` takes them.
-        ascii: Whether everything else is written as escapes (emoji as surrogate pairs).
-        order: Keys as built, reversed or sorted: those of a message and of its blocks. Inside of a
-            block the order stays, since there it belongs to what the model sees.
-        escaped: Letters written as escapes although they need none, keys included.
-        solidus: Whether `/` is written as an escape.
-        edge: Whitespace before and after the body.
-        markers: Whether the newest message's last block carries `cache_control`.
-        strings: Whether a message of one text without a marker is written as a string.
-        odd: Whether few clients write like this.
-    """
-
-    separators: tuple[str, str] = (",", ":")
-    ascii: bool = False
-    order: str = "built"
-    escaped: str = ""
-    solidus: bool = False
-    edge: str = ""
-    markers: bool = False
-    strings: bool = False
-    odd: bool = False
-
-    def encode(self, value: object) -> bytes:
-        """Write one JSON value."""
-        text = _encoder(self.separators, self.ascii).encode(_ordered(value, self.order, _DEPTH))
-        for letter in self.escaped:
-            text = text.replace(letter, f"\\u{ord(letter):04x}")
-        return (text.replace("/", "\\/") if self.solidus else text).encode()
-
-    def array(self, items: Iterable[bytes]) -> bytes:
-        """Write an array of values that are written already."""
-        return b"[" + self.separators[0].encode().join(items) + b"]"
-
-    def body(self, fields: Sequence[tuple[str, bytes]]) -> bytes:
-        """Write a request body from fields that are written already, in the style's order."""
-        if self.order == "reversed":
-            fields = fields[::-1]
-        elif self.order == "sorted":
-            fields = sorted(fields)
-        comma, colon = (separator.encode() for separator in self.separators)
-        inner = comma.join(self.encode(key) + colon + value for key, value in fields)
-        edge = self.edge.encode()
-        return edge + b"{" + inner + b"}" + edge
+_TITLE = '{"title": "Fix the cache"}'
+TITLE_SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}}
+TITLE_TASK = "Name this session in a few words."
+SUMMARY_TASK = "Write a summary of this session for another model that goes on with it."
 
 
-@cache
-def _encoder(separators: tuple[str, str], ascii_only: bool) -> json.JSONEncoder:
-    return json.JSONEncoder(ensure_ascii=ascii_only, separators=separators)
-
-
-def _ordered(value: object, order: str, depth: int) -> object:
-    if order == "built" or not depth:
-        return value
-    if isinstance(value, list):
-        return [_ordered(item, order, depth) for item in value]
-    if isinstance(value, dict):
-        keys = sorted(value) if order == "sorted" else reversed(value)
-        return {key: _ordered(value[key], order, depth - 1) for key in keys}
-    return value
-
-
-def draw_style(dice: Dice) -> Style:
-    """Draw how a client writes; only with `ODD_JSON` in a way that few clients do."""
-    rng = dice.rng
-    marked = Feature.MARKER_FLIPS in dice.drawn
-    strings = marked or dice.chance(0.3)
-    if Feature.ODD_JSON not in dice.drawn:
-        plain = rng.choice([(",", ":"), (", ", ": ")])
-        return Style(plain, ascii=dice.chance(0.5), markers=marked, strings=strings)
-    return Style(
-        separators=rng.choice([(" , ", " : "), (",\n\t", ":\r\n "), (",", ": "), (", ", " :")]),
-        ascii=dice.chance(0.7),
-        order=rng.choice(["built", "reversed", "sorted"]),
-        escaped="".join(rng.sample(_ESCAPABLE, rng.randrange(3))),
-        solidus=dice.chance(0.3),
-        edge=rng.choice(["", "\n", " \t", "\r\n\r\n"]),
-        markers=marked,
-        strings=strings,
-        odd=True,
-    )
-
-
-@dataclass(slots=True, eq=False)
-class Message:
-    """One message of a client's history. It never changes; an edit puts another in its place.
+@dataclass(frozen=True, slots=True)
+class SideCall:
+    """A request beside the main loop.
 
     Attributes:
-        role: `user`, `assistant` or `system`.
-        content: A string or blocks, as the client keeps it.
-        extra: Further fields of the message, such as `output_config`.
-        human: Whether a person typed it, so that a client offers to go back to it.
-        thinks: Whether a thinking block stands in it.
+        body: Its body.
+        path: Where it goes.
+        kind: What it is for.
+        answer: Gives the answer, or nothing where no message comes back.
+        whole: Whether the provider judges a whole history in it.
     """
 
-    role: str
-    content: str | list[Block]
-    extra: Block = field(default_factory=dict)
-    human: bool = False
-    thinks: bool = field(init=False)
-    _written: dict[bool, bytes] = field(init=False, default_factory=dict)
+    body: bytes
+    path: str
+    kind: SideKind
+    answer: Callable[[Mint], Answer | None]
+    whole: bool = False
 
-    def __post_init__(self) -> None:
-        self.thinks = self.role == "assistant" and any(map(is_thinking, self.blocks))
+
+class Wire(ABC):
+    """A client set up for one wire, whose bodies it writes.
+
+    Attributes:
+        features: What can occur on this wire.
+        path: Where its main requests go.
+        tag: Around what the harness says in a person's place.
+        cut_notice: What the client says after an answer whose stream broke.
+        retries_cuts: Whether it says nothing when only thinking had come, and asks again behind it.
+        speaks_twice: Whether a person may speak behind what stands in a person's place already.
+        traits: The model that it talks to.
+        style: How it writes JSON.
+        tools: What it offers, in Anthropic's shapes; other wires write them in their own.
+        head: The system messages that its histories begin with.
+        session: Its session id.
+        named: Whether it sends that id as a header.
+    """
+
+    features: ClassVar[frozenset[Feature]]
+    path: ClassVar[str]
+    tag: ClassVar[str] = "system-reminder"
+    cut_notice: ClassVar[str]
+    retries_cuts: ClassVar[bool] = False
+    speaks_twice: bool = True
+    style: Style
+    tools: list[Block]
+
+    def __init__(self, traits: Traits, dice: Dice, material: Material) -> None:
+        self.traits = traits
+        self._dice = dice
+        self._material = material
+        self.head: list[Message] = []
+        self.session = f"{dice.rng.getrandbits(128):032x}"
+        self.named = dice.chance(0.7)
+        self._fixed: list[tuple[str, bytes]] = []
 
     @property
-    def blocks(self) -> list[Block]:
-        """The content as blocks, whichever way it is kept."""
-        if isinstance(self.content, str):
-            return [{"type": "text", "text": self.content}]
-        return self.content
+    @abstractmethod
+    def headers(self) -> dict[str, str]:
+        """The request headers, without credentials."""
 
-    def written(self, style: Style, *, last: bool) -> bytes:
-        """Write the message, once; the last one of a request carries the client's marker."""
-        marked = last and style.markers
-        if marked not in self._written:
-            content = _marked(self.blocks) if marked else self._unmarked(style)
-            written = style.encode({"role": self.role, "content": content, **self.extra})
-            self._written[marked] = written
-        return self._written[marked]
+    @abstractmethod
+    def body(self, messages: Sequence[Message], since: str = "") -> bytes:
+        """Write a request of the main loop.
 
-    def _unmarked(self, style: Style) -> str | list[Block]:
-        blocks = self.blocks
-        lone_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
-        return blocks[0]["text"] if style.strings and lone_text else self.content
+        Args:
+            messages: The history, or what is new in it.
+            since: The id of the response that the provider goes on from; only with what is new.
+        """
+
+    @abstractmethod
+    def side_call(self, messages: Sequence[Message]) -> SideCall:
+        """Make one of the requests that the client makes beside a history."""
+
+    @abstractmethod
+    def shown(self, message: Message) -> list[Block]:
+        """Return an answer in this wire's own shape, as the provider gives it."""
+
+    @abstractmethod
+    def _fields(self) -> Block:
+        """Return all of a main request but its messages, the model first."""
+
+    @abstractmethod
+    def _instruct(self, prompt: str) -> None:
+        """Take other instructions."""
+
+    @abstractmethod
+    def _write(self, message: Message, *, marked: bool) -> bytes:
+        """Write a message: one JSON value or several, or nothing.
+
+        Args:
+            message: It is written once in each form.
+            marked: Whether it carries the marker of a request's last message.
+        """
+
+    def reload(self) -> None:
+        """Describe a tool anew, or take other instructions."""
+        self._fixed = []
+        if self._dice.chance(0.5):
+            first, *rest = self.tools
+            described = {**first, "description": self._material.prose(400)}
+            self.tools = [described, *rest]
+        else:
+            self._instruct(self._material.prose(1_500))
+
+    def seal(self, mint: Mint, names: dict[int, str]) -> Mint:
+        """Return a mint that a made-up model can call with blocks as `Message` keeps them.
+
+        Args:
+            mint: The driver's.
+            names: The ids of the answer's items, filled as they are given.
+        """
+
+        def sealed(text: str, before: list[Block]) -> str:
+            return mint(text, self.shown(Message("assistant", before, names=names)))
+
+        return sealed
+
+    def response_id(self) -> str:
+        """Return an id for an answer, or nothing where answers are not kept."""
+        return ""
+
+    def compaction(self, messages: Sequence[Message]) -> SideCall:
+        """Ask the provider to stand for a history; only where `COMPACTION_ITEMS` can occur."""
+        raise NotImplementedError
+
+    def mend(self, branch: Branch) -> None:
+        """Take out of a history what its provider may have refused."""
+        branch.forget_thinking()
+
+    def loaded(self, message: Message) -> Message:
+        """Return a message as saving and loading a history leaves it."""
+        return message
+
+    def _encoded(self) -> list[tuple[str, bytes]]:
+        if not self._fixed:
+            self._fixed = self.style.fields(self._fields())
+        return self._fixed
+
+    def _array(self, messages: Sequence[Message]) -> bytes:
+        *before, last = messages
+        for message in before:
+            self._ensure(message, marked=False)
+        marked = self.style.markers
+        self._ensure(last, marked=marked)
+        written = [message.forms[False] for message in before]
+        return self.style.array(filter(None, [*written, last.forms[marked]]))
+
+    def _ensure(self, message: Message, *, marked: bool) -> None:
+        if marked not in message.forms:
+            message.forms[marked] = self._write(message, marked=marked)
 
 
-def is_thinking(block: Block) -> bool:
-    """Tell whether a block carries a signature over what stands before it."""
-    return block["type"] in {"thinking", "redacted_thinking"}
+def titled(_: Mint) -> Answer:
+    """Answer the request for a title."""
+    return Answer([{"type": "text", "text": _TITLE}], "end_turn")
 
 
-def _marked(blocks: list[Block]) -> list[Block]:
-    if not blocks or blocks[-1]["type"] in _UNMARKABLE:
-        return blocks
-    return [*blocks[:-1], {**blocks[-1], "cache_control": _MARKER}]
+def summarised(material: Material) -> Callable[[Mint], Answer]:
+    """Answer the request for a summary."""
+    text = material.prose(900)
+    return lambda _: Answer([{"type": "text", "text": text}], "end_turn")
+
+
+def transcript(messages: Sequence[Message]) -> str:
+    """Flatten the end of a history, as clients do that let a model summarise it."""
+    lines = [
+        f"{message.role}: {block['text']}"
+        for message in messages[-12:]
+        for block in message.blocks
+        if block["type"] == "text"
+    ]
+    return "<conversation>\n" + "\n".join(lines)[:6_000] + "\n</conversation>"

@@ -1,4 +1,4 @@
-"""An answer: its content blocks, its JSON, and its stream of events."""
+"""An answer of Anthropic Messages: its content blocks, its JSON, and its stream of events."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 
 from cuesta.core.models import checks_prefixes
 from cuesta.testing.simulator.canon import Json, dump
-from cuesta.testing.simulator.script import Place, Step, call_id
+from cuesta.testing.simulator.script import Place, Step, place_id
 from cuesta.testing.simulator.thinking import adaptive_only, thinking_mode
 from cuesta.testing.simulator.tokens import count_block
+from cuesta.testing.simulator.wires import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cuesta.core.usage import Usage
+    from cuesta.testing.simulator.failures import Failure
     from cuesta.testing.simulator.reading import Request
     from cuesta.testing.simulator.signatures import Signatures
-
-_PIECE = 24
-"""Characters in each delta of a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Answer:
     usage: Usage
     transformations: list[dict[str, str]]
 
-    def message(self) -> Json:
+    def whole(self) -> Json:
         """Return the answer as one JSON value."""
         return {
             **self._opening(),
@@ -51,8 +50,16 @@ class Answer:
             "usage": usage_json(self.usage),
         }
 
-    def events(self) -> Iterator[Json]:
+    def stream(self) -> Iterator[bytes]:
         """Yield the answer as the events of a stream."""
+        return map(_event_bytes, self._events())
+
+    def broken(self, failure: Failure) -> bytes:
+        """Return the event that ends a stream with an error."""
+        error = {"type": failure.type, "message": failure.message}
+        return _event_bytes({"type": "error", "error": error})
+
+    def _events(self) -> Iterator[Json]:
         opening = {**self._opening(), "usage": {**usage_json(self.usage), "output_tokens": 1}}
         yield {"type": "message_start", "message": opening}
         yield {"type": "ping"}
@@ -79,8 +86,7 @@ class Answer:
         }
 
 
-def event_bytes(event: Json) -> bytes:
-    """Return one event as it goes over the wire."""
+def _event_bytes(event: Json) -> bytes:
     return f"event: {event['type']}\ndata: {dump(event)}\n\n".encode()
 
 
@@ -132,7 +138,7 @@ def content_of(
     if step.text:
         content.append({"type": "text", "text": step.text})
     for number, call in enumerate(step.calls):
-        name = call_id(place.conversation, place.step, number)
+        name = place_id("toolu", place, number)
         block = {"type": "tool_use", "id": name, "name": call.name, "input": dict(call.input)}
         content.append(block)
     return content
@@ -165,18 +171,13 @@ def _empty(block: Json) -> Json:
 def _deltas(block: Json) -> Iterator[Json]:
     kind = block["type"]
     if kind == "thinking":
-        for piece in _pieces(block["thinking"]):
+        for piece in pieces(block["thinking"]):
             yield {"type": "thinking_delta", "thinking": piece}
         yield {"type": "signature_delta", "signature": block["signature"]}
     elif kind == "text":
-        for piece in _pieces(block["text"]):
+        for piece in pieces(block["text"]):
             yield {"type": "text_delta", "text": piece}
     elif kind == "tool_use":
         yield {"type": "input_json_delta", "partial_json": ""}
-        for piece in _pieces(dump(block["input"])):
+        for piece in pieces(dump(block["input"])):
             yield {"type": "input_json_delta", "partial_json": piece}
-
-
-def _pieces(text: str) -> Iterator[str]:
-    for start in range(0, len(text), _PIECE):
-        yield text[start : start + _PIECE]

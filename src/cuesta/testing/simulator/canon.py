@@ -89,3 +89,19 @@ def link(state: bytes, new_role: str, part: bytes) -> bytes:
         part: The next part's digest.
     """
     return blake2b(state + _ROLES.get(new_role, b"") + part, digest_size=16).digest()
+
+
+def half_surrogate(value: object, text: str) -> bool:
+    """Tell whether a JSON value holds half a surrogate pair.
+
+    Args:
+        value: The value.
+        text: The same as JSON in ASCII.
+    """
+    if "\\ud" not in text:
+        return False
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cuesta.testing.simulator.blocks import HERE, SERVER_CALLS, THINKING, Fault, first_fault
-from cuesta.testing.simulator.canon import Json, block_digest, blocks_of, digest, dump, link
+from cuesta.testing.simulator.canon import (
+    Json,
+    block_digest,
+    blocks_of,
+    digest,
+    dump,
+    half_surrogate,
+    link,
+)
 from cuesta.testing.simulator.images import Picture, picture_of
 from cuesta.testing.simulator.tokens import TOOLS_OVERHEAD, count_block, count_text
 
@@ -93,7 +100,7 @@ def read_message(entry: object, text: str, extra: frozenset[str]) -> Message:
         text: Its JSON in ASCII.
         extra: Block types accepted beyond those known today.
     """
-    surrogate = _has_surrogate(entry, text)
+    surrogate = half_surrogate(entry, text)
     fault = first_fault(entry, extra)
     if fault is not None or not isinstance(entry, dict):
         role = str(entry.get("role", "")) if isinstance(entry, dict) else ""
@@ -146,7 +153,7 @@ def read_head(body: Json) -> Head:
         ),
         tools=frozenset(str(tool["name"]) for tool in tools if "name" in tool),
         fault=_head_fault(body),
-        surrogate=_has_surrogate(parts, dump(parts)),
+        surrogate=half_surrogate(parts, dump(parts)),
     )
 
 
@@ -162,16 +169,6 @@ def _head_fault(body: Json) -> Fault | None:
         if not block.get("text"):
             return Fault("empty", "system: text content blocks must be non-empty")
     return None
-
-
-def _has_surrogate(value: object, text: str) -> bool:
-    if "\\ud" not in text:
-        return False
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _named(blocks: list[Json], kind: str, field: str) -> tuple[Named, ...]:

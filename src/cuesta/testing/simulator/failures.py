@@ -26,6 +26,7 @@ class Failure:
         after_events: How many events of the stream come through before it happens.
         kind: What happens then: `cut`, `error` (in the stream), `wait`, or empty.
         seconds: How long a wait lasts.
+        overflow: Whether the error is that the prompt does not fit the window.
     """
 
     code: int = 0
@@ -34,6 +35,7 @@ class Failure:
     after_events: int = 0
     kind: str = ""
     seconds: float = 0.0
+    overflow: bool = False
 
     @staticmethod
     def status(
@@ -49,8 +51,20 @@ class Failure:
 
     @staticmethod
     def overloaded_in_stream(events: int = 2) -> Failure:
-        """Send an `overloaded_error` event inside of a stream that began with status 200."""
+        """Say that it is overloaded inside of a stream that began with status 200."""
         return Failure(after_events=events, kind="error", message="Overloaded")
+
+    @staticmethod
+    def overflow_in_stream(events: int = 2) -> Failure:
+        """Say that the prompt is too long inside of a stream that began with status 200.
+
+        Source: openai/codex#4116; dyad-sh/dyad#1672.
+        """
+        message = (
+            "Your input exceeds the context window of this model. Please adjust your input and try "
+            "again."
+        )
+        return Failure(after_events=events, kind="error", message=message, overflow=True)
 
     @staticmethod
     def slow_start(seconds: float) -> Failure:
@@ -62,6 +76,15 @@ class Failure:
         """Stop for a while behind so many events, then go on."""
         return Failure(after_events=events, kind="wait", seconds=seconds)
 
+    def at_once(self, overloaded: int) -> Failure:
+        """Return the status that says at once what this says inside of a stream.
+
+        Args:
+            overloaded: The status of a wire that is overloaded.
+        """
+        code = 400 if self.overflow else overloaded
+        return Failure(code=code, message=self.message, overflow=self.overflow)
+
     @property
     def breaks(self) -> bool:
         """Whether the client gets no whole answer."""
@@ -69,5 +92,7 @@ class Failure:
 
     @property
     def type(self) -> str:
-        """The error type that goes with the status, or with the event in a stream."""
+        """Anthropic's error type that goes with the status, or with the event in a stream."""
+        if self.overflow:
+            return _TYPES[400]
         return "overloaded_error" if self.kind == "error" else _TYPES.get(self.code, "api_error")

@@ -1,14 +1,14 @@
-"""The judge: whether the provider would take a request, and what it would say if not."""
+"""The judge of Anthropic Messages: whether a request would be taken, and what is said if not."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from cuesta.core.models import window_of
 from cuesta.testing.simulator.blocks import THINKING
-from cuesta.testing.simulator.reading import Headers, Reader, Request
+from cuesta.testing.simulator.conditions import EXTRA_BLOCKS, Conditions
+from cuesta.testing.simulator.judging import BodyError, Headers, Verdict, parse_body
+from cuesta.testing.simulator.reading import Reader, Request
 from cuesta.testing.simulator.refusals import SOURCES, Refusal, RefusedError, refuse
 from cuesta.testing.simulator.rules import RULES
 from cuesta.testing.simulator.signatures import Signatures
@@ -16,7 +16,6 @@ from cuesta.testing.simulator.thinking import (
     MODE_RULES,
     Answers,
     Binding,
-    Mismatch,
     last_answer_is_untouched,
     thinking_is_bound,
 )
@@ -24,43 +23,9 @@ from cuesta.testing.simulator.thinking import (
 if TYPE_CHECKING:
     from cuesta.testing.simulator.canon import Json, Prefix
 
+__all__ = ["EXTRA_BLOCKS", "MAX_BODY_BYTES", "Conditions", "Judge", "Verdict"]
+
 MAX_BODY_BYTES = 32 * 1024 * 1024
-EXTRA_BLOCKS = frozenset({"future_block"})
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """What the provider is like today.
-
-    Attributes:
-        account: `new`: prefixes are checked unasked; `old`: only where the request says how.
-        mismatch: What becomes of thinking behind another prefix where the request does not say:
-            `error` refuses the request, `drop` drops the block in silence.
-        window: The context window in tokens; None: what the model is known to have.
-        bill_factor: What the simulator's own count is multiplied with.
-        extra_blocks: Block types accepted beyond those known today.
-    """
-
-    account: Literal["new", "old"] = "new"
-    mismatch: Mismatch = "error"
-    window: int | None = None
-    bill_factor: float = 1.0
-    extra_blocks: frozenset[str] = EXTRA_BLOCKS
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the judge says about one request.
-
-    Attributes:
-        refusal: Why it is refused, or None.
-        request: The request as read, or None where it could not be.
-        transformations: The answer's `input_transformations`: thinking dropped or let through.
-    """
-
-    refusal: Refusal | None
-    request: Request | None
-    transformations: list[dict[str, str]] = field(default_factory=list)
 
 
 class Judge:
@@ -90,7 +55,7 @@ class Judge:
 
     def verdict(
         self, body: bytes | Json, headers: Headers = (), *, counting: bool = False
-    ) -> Verdict:
+    ) -> Verdict[Request]:
         """Check a request and return everything that was found.
 
         Args:
@@ -162,29 +127,14 @@ class Judge:
 
 
 def _parse(body: bytes | Json) -> Json:
-    if isinstance(body, dict):
-        return body
-    if len(body) > MAX_BODY_BYTES:
-        raise RefusedError(
-            Refusal(
-                413,
-                "request_too_large",
-                "Request exceeds the maximum size",
-                "size",
-                SOURCES["size"],
-            )
-        )
     try:
-        parsed = json.loads(body, parse_constant=_no_number)
-    except ValueError as error:
-        raise RefusedError(refuse("body", f"The request body is not valid JSON: {error}")) from None
-    if not isinstance(parsed, dict):
-        raise RefusedError(refuse("body", "Input should be a valid dictionary"))
-    return parsed
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+        return parse_body(body, MAX_BODY_BYTES)
+    except BodyError as error:
+        if error.too_large:
+            refusal = Refusal(413, "request_too_large", str(error), "size", SOURCES["size"])
+        else:
+            refusal = refuse("body", str(error))
+        raise RefusedError(refusal) from None
 
 
 def _require(body: Json, *, counting: bool) -> None:

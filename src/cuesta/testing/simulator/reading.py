@@ -6,16 +6,15 @@ where it stands, so it is read once and remembered by the hash of its text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from cuesta.core.models import Model, read_model
 from cuesta.testing.simulator.canon import Json, Prefix, dump, fingerprint, link
 from cuesta.testing.simulator.facts import Head, Message, read_head, read_message
+from cuesta.testing.simulator.judging import Headers
 from cuesta.testing.simulator.tokens import MESSAGE_OVERHEAD
-
-Headers: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
 
 Turn: TypeAlias = tuple[str, list[int]]
 
@@ -52,6 +51,28 @@ class Request:
     def before(self, message: int, block: int) -> bytes:
         """Return the chain before one block."""
         return self.states[message][block - 1] if block else self.starts[message]
+
+    @property
+    def readable(self) -> bool:
+        """Whether every message is of known shape."""
+        return all(message.fault is None for message in self.messages)
+
+    @property
+    def end(self) -> bytes:
+        """The chain behind everything."""
+        return self.prefix.state
+
+    def reached(self) -> set[bytes]:
+        """Return every state of the chain that a shorter prompt of the same beginning ends in."""
+        return {
+            *self.head.states[-1:],
+            *self.starts,
+            *(state for own in self.states for state in own),
+        }
+
+    def sizes(self) -> list[int]:
+        """Return the size of each message as JSON."""
+        return [message.size for message in self.messages]
 
     def message_states(self) -> list[bytes]:
         """Return the chain behind each message."""

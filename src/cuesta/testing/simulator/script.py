@@ -8,25 +8,33 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from cuesta.testing.simulator.canon import Json, blocks_of, dump
+from cuesta.testing.simulator.canon import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 SUMMARY_DEMAND = "Respond with TEXT ONLY"
 """Stands in the request by which Claude Code asks for a summary of its own history."""
 
-_ID = re.compile(r"toolu_sim_([0-9a-f]+)_(\d+)_\d+")
+_ID = re.compile(r"(?P<kind>toolu|call|rs|cmp)_sim_(?P<conversation>[0-9a-f]+)_(?P<step>\d+)_\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call that the model makes."""
+    """One call that the model makes.
+
+    Attributes:
+        name: The tool.
+        input: Its arguments. For a `custom_tool_call` the text under `input`.
+        kind: The item that it becomes on the Responses wire, such as `custom_tool_call` or
+            `local_shell_call`; other wires know functions, and Chat Completions custom tools.
+    """
 
     name: str
     input: Mapping[str, Any]
+    kind: str = "function_call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,8 @@ class Step:
         thinking: What it thinks first, where the request lets it, or None.
         text: What it says, or None.
         calls: The tools that it calls, all at once.
-        stop_reason: Why it stops; by default `tool_use` with calls and `end_turn` without.
+        stop_reason: Why it stops, in Anthropic's words; by default `tool_use` with calls and
+            `end_turn` without.
     """
 
     thinking: str | None = None
@@ -87,16 +96,27 @@ class ChosenScript:
 
 
 def first_user_text(body: Json) -> str:
-    """Return all text of the first user message, its blocks joined by newlines."""
-    for message in body.get("messages", ()):
+    """Return all text of the first run of user messages, joined by newlines, on any wire.
+
+    Harnesses put their own texts first, in messages or in parts of one.
+    """
+    given = body.get("input") or body.get("messages") or ()
+    if isinstance(given, str):
+        return given
+    texts: list[str] = []
+    for message in given:
         if message.get("role") == "user":
-            return "\n".join(_texts(message))
-    return ""
+            texts += _texts(message.get("content"))
+        elif texts:
+            break
+    return "\n".join(texts)
 
 
-def call_id(conversation: str, step: int, number: int) -> str:
-    """Return the id of a step's call."""
-    return f"toolu_sim_{conversation}_{step}_{number}"
+def _texts(content: object) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    parts = content if isinstance(content, list) else []
+    return [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +132,43 @@ class Place:
     step: int
 
 
+def place_id(prefix: str, place: Place, number: int) -> str:
+    """Return an id that carries a place.
+
+    Args:
+        prefix: `toolu` and `call` begin the ids of calls, `rs` those of reasoning, `cmp` those of
+            compactions.
+        place: The place.
+        number: Tells apart what one place gives out.
+    """
+    return f"{prefix}_sim_{place.conversation}_{place.step}_{number}"
+
+
+def place_behind(name: str) -> Place | None:
+    """Return the place behind what has an id, or None where the id carries none.
+
+    A call ends its step; behind reasoning alone, or a compaction, the step is still to come.
+    """
+    match = _ID.fullmatch(name)
+    if match is None:
+        return None
+    done = match["kind"] in {"toolu", "call"}
+    return Place(match["conversation"], int(match["step"]) + done)
+
+
+class Trace(NamedTuple):
+    """What one part of a history shows of the script: an id with a place, or what was said."""
+
+    id: str = ""
+    said: str = ""
+
+
 class Places:
     """Finds the place that a request has reached.
 
-    A step without calls leaves no id behind; it is known again by its text. A first request that
-    failed leaves nothing behind; its retry is known by its prompt.
+    A step without calls leaves no id behind; it is known again by its text. A step of which only
+    the reasoning arrived is not done. A first request that failed leaves nothing behind; its retry
+    is known by its prompt.
     """
 
     def __init__(self) -> None:
@@ -132,78 +184,25 @@ class Places:
         """Remember a prompt that got no whole answer."""
         self._failed[prompt] = place
 
-    def find(self, body: Json, prompt: bytes) -> Place:
+    def find(self, trail: Iterable[Trace], prompt: bytes) -> Place:
         """Return the place of a request: behind the last step that its history still shows.
 
         Args:
-            body: The request's body.
+            trail: What the history shows of the script, the newest first.
             prompt: The chain over its whole prompt.
         """
         behind = 0
-        for block in _blocks_from_the_end(body):
-            match = _ID.fullmatch(str(block.get("id") or block.get("tool_use_id") or ""))
-            if match is not None:
-                return Place(match[1], int(match[2]) + 1 + behind)
-            behind += block.get("role") == "assistant" and block.get("text") in self._said
-        for block in _blocks_from_the_end(body):
-            known = self._said.get(str(block.get("text")))
-            if known is not None and block.get("role") == "assistant":
-                return Place(known.conversation, known.step + 1)
+        known: Place | None = None
+        for trace in trail:
+            place = place_behind(trace.id)
+            if place is not None:
+                return Place(place.conversation, place.step + behind)
+            if trace.said in self._said:
+                known = known or self._said[trace.said]
+                behind += 1
+        if known is not None:
+            return Place(known.conversation, known.step + 1)
         if prompt in self._failed:
             return self._failed.pop(prompt)
         self._begun += 1
         return Place(f"{self._begun:08x}", 0)
-
-
-def _blocks_from_the_end(body: Json) -> Iterator[Json]:
-    for message in reversed(body["messages"]):
-        for block in reversed(blocks_of(message.get("content"))):
-            yield {**block, "role": message.get("role")}
-
-
-def side_step(body: Json) -> Step | None:
-    """Return the answer to a call beside the conversation, or None where the script is asked.
-
-    Such calls have no tools, want JSON of a schema or a single token, or ask for a summary of the
-    history.
-    """
-    wanted = _wanted_schema(body)
-    if wanted is not None:
-        return Step(text=dump(_sample(wanted)))
-    if body.get("max_tokens") in {0, 1}:
-        return Step(text="Ok")
-    if not body.get("tools"):
-        return Step(text="A short answer beside the conversation.")
-    texts = [text for message in body["messages"][-1:] for text in _texts(message)]
-    if any(SUMMARY_DEMAND in text for text in texts):
-        return Step(text="<summary>The work goes on as the user asked.</summary>")
-    return None
-
-
-def _texts(message: Json) -> list[str]:
-    return [
-        str(block["text"])
-        for block in blocks_of(message.get("content"))
-        if block.get("type") == "text"
-    ]
-
-
-def _wanted_schema(body: Json) -> Json | None:
-    config = body.get("output_config")
-    wanted = config.get("format") if isinstance(config, dict) else None
-    if not isinstance(wanted, dict):
-        return None
-    schema = wanted.get("schema")
-    return schema if isinstance(schema, dict) else {}
-
-
-def _sample(schema: Json) -> object:
-    """Return the smallest value that fits a JSON schema's types."""
-    if schema.get("enum"):
-        return schema["enum"][0]
-    kind = schema.get("type", "object")
-    if kind == "object":
-        properties = schema.get("properties", {})
-        return {name: _sample(properties[name]) for name in properties}
-    samples: dict[str, object] = {"string": "Short", "array": [], "boolean": True, "null": None}
-    return samples.get(kind, 1)

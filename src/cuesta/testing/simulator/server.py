@@ -7,28 +7,41 @@ import threading
 import time
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Self, TypedDict, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from aiohttp import web
 
-from cuesta.testing.simulator.answers import Answer, content_of, output_tokens, stop_reason
+from cuesta.testing.simulator.autocache import AutoCache
 from cuesta.testing.simulator.cache import PrefixCache
 from cuesta.testing.simulator.calls import Call, Histories, without_secrets
+from cuesta.testing.simulator.chat import reading as chat_reading
+from cuesta.testing.simulator.chat.judge import ChatJudge
+from cuesta.testing.simulator.chat.wire import ChatWire
 from cuesta.testing.simulator.encodings import decode
 from cuesta.testing.simulator.failures import Failure
-from cuesta.testing.simulator.judge import Conditions, Judge, Verdict
-from cuesta.testing.simulator.refusals import SOURCES, Refusal, refuse
-from cuesta.testing.simulator.replies import Replies
-from cuesta.testing.simulator.script import Place, Places, Script, Step, side_step
+from cuesta.testing.simulator.judge import Conditions, Judge
+from cuesta.testing.simulator.messages import MessagesWire
+from cuesta.testing.simulator.refusals import Refusal, refuse
+from cuesta.testing.simulator.replies import Asked, Replies
+from cuesta.testing.simulator.responses import reading as responses_reading
+from cuesta.testing.simulator.responses.judge import ResponsesJudge
+from cuesta.testing.simulator.responses.wire import CompactWire, ResponsesWire
+from cuesta.testing.simulator.script import Place, Places, Script, Step
+from cuesta.testing.simulator.wires import Answer, Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cuesta.testing.simulator.reading import Request
+    from cuesta.testing.simulator.judging import Verdict, WireJudge
+    from cuesta.testing.simulator.wires import Wire
 
 _MAX_SENT = 64 * 1024 * 1024
 _MODELS = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-sonnet-4-5")
+_OPENAI_MODELS = ("gpt-5.5-codex", "gpt-5.5", "gpt-5.5-mini")
+_CHAT_PATHS = ("/v1/chat/completions", "/chat/completions")
+_RESPONSES_PATHS = ("/v1/responses", "/responses", "/backend-api/codex/responses")
+_MODELS_PATHS = ("/v1/models", "/models", "/backend-api/codex/models")
 _START_TIMEOUT = 30
 
 
@@ -39,27 +52,38 @@ class SimulatorOptions(TypedDict, total=False):
         encoding: `auto`: each answer takes the next encoding that its client allows; or a name of
             `ENCODINGS`, used where the client allows it; or `identity`.
         clock: Returns seconds; cache entries expire by it.
-        redact_every: Give out every so many thinking blocks sealed as a whole; 0: none.
+        redact_every: On Anthropic Messages, give out every so many thinking blocks sealed as a
+            whole; 0: none.
+        always_usage: Whether a stream of Chat Completions ends with its bill even where nobody
+            asked for it.
+        toolless_beside: Whether a request without tools is taken for one beside the conversation,
+            which is so by default; agents that never send tools need it otherwise.
+        upgrade_status: The status that answers a client which asks for a WebSocket; by default 426.
     """
 
     encoding: str
     clock: Callable[[], float]
     redact_every: int
+    always_usage: bool
+    toolless_beside: bool
+    upgrade_status: int
 
 
 class Simulator:
-    """A provider of the Anthropic Messages API that refuses whatever the real one would.
+    """A provider of three wires that refuses whatever the real ones would.
 
-    Use it as an async context manager, by `start` and `stop`, or from plain code by `in_thread`.
+    It speaks Anthropic Messages, OpenAI Chat Completions and OpenAI Responses on one port. Use it
+    as an async context manager, by `start` and `stop`, or from plain code by `in_thread`.
 
     Args:
-        script: What the model says.
+        script: What the model says, on every wire.
         conditions: What the provider is like today.
         options: See `SimulatorOptions`.
 
     Attributes:
         calls: Every HTTP request, in the order of arrival.
-        judge: The judge that every request goes through.
+        judge: The judge that every request of Anthropic Messages goes through.
+        judges: The judges of all wires, by dialect.
     """
 
     def __init__(
@@ -70,12 +94,11 @@ class Simulator:
     ) -> None:
         self.calls: list[Call] = []
         self.judge = Judge(conditions)
-        clock = options.get("clock", time.monotonic)
         self._script = script
-        self._cache = PrefixCache(clock, self.judge.conditions.bill_factor)
         self._replies = Replies(options.get("encoding", "auto"))
-        self._redact_every = options.get("redact_every", 0)
-        self._thoughts = 0
+        self._upgrade_status = options.get("upgrade_status", 426)
+        self._wires = _wires(self.judge, options)
+        self.judges: dict[str, WireJudge] = {w.name: w.judge for w in self._wires.values()}
         self._places = Places()
         self._histories = Histories()
         self._failures: deque[Failure] = deque()
@@ -104,8 +127,11 @@ class Simulator:
     async def start(self) -> None:
         """Listen on a free port of 127.0.0.1."""
         app = web.Application(client_max_size=_MAX_SENT)
-        app.router.add_post("/v1/messages", self._messages)
-        app.router.add_post("/v1/messages/count_tokens", self._count)
+        for path, wire in self._wires.items():
+            app.router.add_post(path, partial(self._ask, wire=wire))
+        for path in ("/v1/messages/count_tokens", "/v1/responses/input_tokens"):
+            wire = self._wires[path.rpartition("/")[0]]
+            app.router.add_post(path, partial(self._count, wire=wire))
         app.router.add_route("*", "/{path:.*}", self._other)
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, auto_decompress=False
@@ -147,121 +173,148 @@ class Simulator:
             thread.join(_START_TIMEOUT)
             loop.close()
 
-    async def _messages(self, http: web.Request) -> web.StreamResponse:
-        call = self._log(http)
-        refusal = _authentication(http) or await _body_of(http, call)
+    async def _ask(self, http: web.Request, wire: Wire) -> web.StreamResponse:
+        asked = self._log(http, wire)
+        refusal = wire.locked(http.headers, http.path) or await _body_of(asked)
         if refusal is not None:
-            return await self._replies.refuse(http, call, refusal)
-        verdict = self.judge.verdict(call.raw, call.headers)
-        place, step = self._begin(call, verdict)
+            return await self._replies.refuse(asked, refusal)
+        verdict = wire.judge.verdict(asked.call.raw, asked.call.headers)
+        _note(asked.call, verdict)
+        place, step = self._begin(asked, verdict)
         if verdict.refusal is not None or verdict.request is None:
-            return await self._replies.refuse(http, call, verdict.refusal or _UNREADABLE)
-        failure = self._failures.popleft() if self._failures and not call.side else Failure()
+            return await self._replies.refuse(asked, verdict.refusal or _UNREADABLE)
+        failures = self._failures
+        failure = failures.popleft() if failures and not asked.call.side else Failure()
         if failure.breaks:
-            self._places.failed(place, verdict.request.prefix.state)
+            self._places.failed(place, verdict.request.end)
         if failure.code:
-            return await self._replies.fail(http, call, failure)
-        answer = self._answer(call, verdict, place, step)
-        return await self._replies.answer(http, call, answer, failure)
+            return await self._replies.fail(asked, failure)
+        order = Order(
+            request=verdict.request,
+            step=step,
+            place=place,
+            number=asked.number,
+            transformations=verdict.transformations,
+            broken=failure.breaks,
+        )
+        answer = self._answer(asked, order)
+        return await self._replies.answer(asked, answer, failure)
 
-    async def _count(self, http: web.Request) -> web.StreamResponse:
-        call = self._log(http)
-        refusal = _authentication(http) or await _body_of(http, call)
+    async def _count(self, http: web.Request, wire: Wire) -> web.StreamResponse:
+        asked = self._log(http, wire)
+        refusal = wire.locked(http.headers, http.path) or await _body_of(asked)
         if refusal is not None:
-            return await self._replies.refuse(http, call, refusal)
-        verdict = self.judge.verdict(call.raw, call.headers, counting=True)
-        _note(call, verdict)
+            return await self._replies.refuse(asked, refusal)
+        verdict = wire.judge.verdict(asked.call.raw, asked.call.headers, counting=True)
+        _note(asked.call, verdict)
         if verdict.refusal is not None or verdict.request is None:
-            return await self._replies.refuse(http, call, verdict.refusal or _UNREADABLE)
-        tokens = self.judge.prompt_tokens(verdict.request)
-        return await self._replies.json(http, call, {"input_tokens": tokens})
+            return await self._replies.refuse(asked, verdict.refusal or _UNREADABLE)
+        tokens = wire.judge.prompt_tokens(verdict.request)
+        return await self._replies.json(asked, wire.counted(tokens))
 
     async def _other(self, http: web.Request) -> web.StreamResponse:
-        call = self._log(http)
+        wire = self._wires.get(http.path) or self._wires["/v1/messages"]
+        asked = self._log(http, wire)
+        asked.call.dialect = wire.name if http.path in self._wires else ""
+        asked.call.upgrade = http.headers.get("upgrade", "").lower()
         if http.method in {"HEAD", "GET"} and http.path in {"/", "/api/hello"}:
-            return await self._replies.json(http, call, {"message": "hello"})
-        if http.method == "GET" and http.path == "/v1/models":
-            models = [{"type": "model", "id": name, "display_name": name} for name in _MODELS]
-            return await self._replies.json(http, call, {"data": models, "has_more": False})
-        refusal = Refusal(404, "not_found_error", f"Not Found: {http.path}", "path", "")
-        return await self._replies.refuse(http, call, refusal)
+            return await self._replies.json(asked, {"message": "hello"})
+        if http.method == "GET" and http.path in _MODELS_PATHS:
+            return await self._replies.json(asked, _models(http))
+        if asked.call.upgrade and http.path in _RESPONSES_PATHS:
+            error = {"message": "WebSockets are not supported", "type": "invalid_request_error"}
+            return await self._replies.json(asked, {"error": error}, self._upgrade_status)
+        if http.path.startswith("/backend-api/"):
+            return await self._replies.json(asked, {"detail": "Not Found"}, 404)
+        return await self._replies.refuse(asked, wire.not_found(http.path))
 
-    def _log(self, http: web.Request) -> Call:
+    def _log(self, http: web.Request, wire: Wire) -> Asked:
         headers = without_secrets(http.headers.items())
-        call = Call(http.method, http.path, http.query_string, headers)
+        call = Call(http.method, http.path, http.query_string, headers, dialect=wire.name)
         self.calls.append(call)
-        return call
+        return Asked(http, call, wire, len(self.calls))
 
-    def _begin(self, call: Call, verdict: Verdict) -> tuple[Place, Step]:
-        """Note what a call asks for, and find its step."""
-        _note(call, verdict)
-        request = verdict.request
-        if request is None or any(m.fault is not None for m in request.messages):
+    def _begin(self, asked: Asked, verdict: Verdict[Any]) -> tuple[Place, Step]:
+        """Find the step that a call asks for, and note how its prompt goes on."""
+        request, call = verdict.request, asked.call
+        if request is None or not request.readable:
             return Place("", 0), Step()
-        beside = side_step(request.body)
+        beside = asked.wire.side(request)
         if beside is not None:
             call.side = True
             return Place("", 0), beside
-        place = self._places.find(request.body, request.prefix.state)
+        place = self._places.find(asked.wire.trail(request), request.end)
         call.conversation, call.step = place.conversation, place.step
         self._histories.compare(call, request)
         return place, self._script.next(request.body, place.step)
 
-    def _answer(self, call: Call, verdict: Verdict, place: Place, step: Step) -> Answer:
-        request = verdict.request
-        if request is None:
-            raise RuntimeError("an unreadable request has no answer")
-        content = content_of(
-            step, place, request, self.judge.signatures, redact=self._redacts(step)
-        )
-        if not call.side and not step.calls and step.text:
-            self._places.said(place, step.text)
-        self.judge.keep(request, content)
-        call.usage = replace(self._cache.charge(request), output=output_tokens(content))
-        call.content = content
-        return Answer(
-            id=f"msg_sim_{len(self.calls):08d}",
-            model=call.model,
-            content=content,
-            stop_reason=stop_reason(step),
-            usage=call.usage,
-            transformations=verdict.transformations,
-        )
-
-    def _redacts(self, step: Step) -> bool:
-        self._thoughts += bool(step.thinking)
-        return bool(self._redact_every and step.thinking) and (
-            self._thoughts % self._redact_every == 0
-        )
+    def _answer(self, asked: Asked, order: Order) -> Answer:
+        step = order.step
+        if not asked.call.side and not step.calls and step.text:
+            self._places.said(order.place, step.text)
+        answer = asked.wire.answer(order)
+        asked.call.usage = answer.usage
+        asked.call.content = answer.content
+        return answer
 
 
 _UNREADABLE = refuse("body", "The request body is not valid JSON")
 
 
-def _note(call: Call, verdict: Verdict) -> None:
+def _wires(judge: Judge, options: SimulatorOptions) -> dict[str, Wire]:
+    """Return the wire of each path that answers questions."""
+    conditions = judge.conditions
+    clock, factor = options.get("clock", time.monotonic), conditions.bill_factor
+    beside = options.get("toolless_beside", True)
+    messages = MessagesWire(
+        judge,
+        PrefixCache(clock, factor),
+        redact_every=options.get("redact_every", 0),
+        toolless_beside=beside,
+    )
+    chat = ChatWire(
+        ChatJudge(conditions),
+        AutoCache(chat_reading.see, clock, factor),
+        always_usage=options.get("always_usage", False),
+        toolless_beside=beside,
+    )
+    judge_of_responses = ResponsesJudge(conditions)
+    cache = AutoCache(responses_reading.see, clock, factor)
+    responses = ResponsesWire(judge_of_responses, cache, toolless_beside=beside)
+    compact = CompactWire(judge_of_responses, cache, toolless_beside=beside)
+    return {
+        "/v1/messages": messages,
+        **dict.fromkeys(_CHAT_PATHS, chat),
+        **dict.fromkeys(_RESPONSES_PATHS, responses),
+        **dict.fromkeys((f"{path}/compact" for path in _RESPONSES_PATHS), compact),
+    }
+
+
+def _models(http: web.Request) -> dict[str, Any]:
+    """Return the list of models in the shape of the provider that is asked."""
+    if http.path.startswith("/backend-api/"):
+        return {"models": []}
+    if "anthropic-version" in http.headers or "authorization" not in http.headers:
+        models = [{"type": "model", "id": name, "display_name": name} for name in _MODELS]
+        return {"data": models, "has_more": False}
+    rows = [{"id": name, "object": "model", "owned_by": "openai"} for name in _OPENAI_MODELS]
+    return {"object": "list", "data": rows}
+
+
+def _note(call: Call, verdict: Verdict[Any]) -> None:
     call.transformations = verdict.transformations
-    request: Request | None = verdict.request
+    request = verdict.request
     if request is not None:
         call.body = request.body
         call.model = str(request.body["model"])
         call.stream = request.body.get("stream") is True
 
 
-def _authentication(http: web.Request) -> Refusal | None:
-    bearer = http.headers.get("authorization", "").lower().startswith("bearer ")
-    if http.headers.get("x-api-key") or bearer:
-        return None
-    message = "x-api-key header is required"
-    return Refusal(
-        401, "authentication_error", message, "authentication", SOURCES["authentication"]
-    )
-
-
-async def _body_of(http: web.Request, call: Call) -> Refusal | None:
+async def _body_of(asked: Asked) -> Refusal | None:
     """Read a request's body into its call, decompressed."""
-    sent = await http.read()
+    sent = await asked.http.read()
     try:
-        call.raw = decode(sent, http.headers.get("content-encoding", ""))
+        asked.call.raw = decode(sent, asked.http.headers.get("content-encoding", ""))
     except ValueError as error:
-        return refuse("body", f"Could not decompress the request body: {error}")
+        return asked.wire.unreadable(str(error))
     return None

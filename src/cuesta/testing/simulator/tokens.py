@@ -31,6 +31,19 @@ def count_text(text: str) -> int:
     return wide + math.ceil((len(text) - wide) / CHARACTERS_PER_TOKEN)
 
 
+def cut_tokens(text: str, tokens: int) -> str:
+    """Return the beginning of a text that has so many tokens; all of it where it has fewer."""
+    if text.isascii():
+        return text[: math.floor(tokens * CHARACTERS_PER_TOKEN)]
+    wide = narrow = 0
+    for place, character in enumerate(text):
+        is_wide = _WIDE.match(character) is not None
+        wide, narrow = wide + is_wide, narrow + (not is_wide)
+        if wide + math.ceil(narrow / CHARACTERS_PER_TOKEN) > tokens:
+            return text[:place]
+    return text
+
+
 def count_block(block: Json) -> int:
     """Count the tokens of one content block."""
     return _COUNTERS.get(str(block.get("type")), _count_unknown)(block)
