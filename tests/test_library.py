@@ -3,8 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
 import cuesta
-from cuesta import CompactionOptions, Compactor
+from cuesta import CompactionOptions, Compactor, ConfigError, RequestError
 
 
 def history(turns):
@@ -58,3 +60,34 @@ def test_every_public_name_loads():
     assert cuesta.__all__ == sorted(cuesta.__all__, key=lambda n: (not n.isupper(), n))
     for name in cuesta.__all__:
         assert getattr(cuesta, name) is not None
+
+
+def test_what_an_earlier_call_returned_is_no_history():
+    compactor = Compactor("claude-sonnet-4-5", CompactionOptions(threshold=8000))
+    sent = compactor.compact(history(40))
+    with pytest.raises(RequestError, match="original history"):
+        compactor.compact(sent)
+
+
+def test_an_unknown_dialect_is_named():
+    with pytest.raises(ConfigError, match="choose one of anthropic"):
+        Compactor("gpt-5.5", dialect="openai")
+
+
+def test_the_responses_wire_has_items():
+    items = [{"role": "user", "content": "Fix the bug."}]
+    for n in range(60):
+        items += [
+            {
+                "type": "function_call",
+                "call_id": f"c{n}",
+                "name": "sh",
+                "arguments": '{"cmd":"ls"}',
+            },
+            {"type": "function_call_output", "call_id": f"c{n}", "output": "line\n" * 200},
+        ]
+    options = CompactionOptions(threshold=8000)
+    sent = Compactor("gpt-5.5", options, dialect="openai_responses").compact(items)
+    assert sent[0] == items[0]
+    assert sent[-6:] == items[-6:]
+    assert len(sent) < len(items)

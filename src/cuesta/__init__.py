@@ -5,7 +5,7 @@ literal pieces of the original. This package is lazy: a name loads its room when
 
     from cuesta import Compactor
     compactor = Compactor("claude-opus-5-5")
-    messages = compactor.compact(messages)
+    messages = compactor.compact(history)
 """
 
 from __future__ import annotations

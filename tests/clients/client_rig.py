@@ -74,7 +74,8 @@ def turns_of(cuesta, environment):
 def check_session(name, simulator, turns, *, dialect, path, model, cliffs, rounds=ROUNDS):
     """Print what was seen in a session of two runs, and check it."""
     calls = [call for call in simulator.calls if call.path == path]
-    refused = [(c.path, c.refusal.rule, c.refusal.message) for c in simulator.calls if c.refusal]
+    others = [call for call in simulator.calls if not call.path.startswith("/-/")]
+    refused = [(c.path, c.refusal.rule, c.refusal.message) for c in others if c.refusal]
     figures = {
         "turns": len(turns),
         "cliffs": sum(e["new_cliff"] for e in turns),

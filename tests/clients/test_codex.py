@@ -21,13 +21,20 @@ from client_rig import (
 )
 
 from conftest import program
-from cuesta.testing.simulator import Simulator
+from cuesta.testing.simulator import Simulator, ToolCall
 
 pytestmark = pytest.mark.clients
 
 MODEL = "gpt-5.5-codex"
 SHELL = tool("exec_command", "cmd")
-EXEC = ("exec", "-m", MODEL, "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
+CODE_MODEL = "gpt-6.2-sol"
+EXEC = ("exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
+
+
+def code(command):
+    """Return a call as models make it that write programs around their tools."""
+    program_text = f"text((await tools.exec_command({{cmd: {json.dumps(command)}}})).output)"
+    return ToolCall("exec", {"input": program_text}, kind="custom_tool_call")
 
 
 @pytest.fixture
@@ -35,8 +42,9 @@ def codex(environment, home):
     """Return a function that runs `codex exec` through a proxy."""
     path = program("Codex", ".bin/codex")
 
-    def run_codex(cuesta, *words, options=(), **variables):
-        return run(cuesta, {**environment, **variables}, home, options, [path, *EXEC, *words])
+    def run_codex(cuesta, *words, options=(), model=MODEL, **variables):
+        command = [path, *EXEC, "-m", model, *words]
+        return run(cuesta, {**environment, **variables}, home, options, command)
 
     return run_codex
 
@@ -49,19 +57,24 @@ def configure(home, text):
     )
 
 
-def test_the_built_in_provider_with_a_key(cuesta, codex, environment, home):
+@pytest.mark.parametrize(("model", "shell"), [(MODEL, SHELL), (CODE_MODEL, code)])
+def test_the_built_in_provider_with_a_key(cuesta, codex, environment, home, model, shell):
     configure(home, "")
-    with Simulator(session(SHELL, 1200)).in_thread() as simulator:
-        options = ("--threshold", "30000", "--openai-upstream", simulator.url)
-        key = {"CODEX_API_KEY": "sk-dummy"}
-        first = codex(cuesta, "Look at everything.", options=options, **key)
+    with Simulator(session(shell, 1200)).in_thread() as simulator:
+        keywords = {
+            "options": ("--threshold", "30000", "--openai-upstream", simulator.url),
+            "model": model,
+            "CODEX_API_KEY": "sk-dummy",
+        }
+        first = codex(cuesta, "Look at everything.", **keywords)
         ended_well(first, FIRST_WORDS)
-        resumed = codex(cuesta, "resume", "--last", "Go on.", options=options, **key)
+        resumed = codex(cuesta, "resume", "--last", "Go on.", **keywords)
         ended_well(resumed, LAST_WORDS)
         assert "saved" in first.stderr
+        assert not [call.path for call in simulator.calls if call.upgrade]
         check_session(
-            "Codex, its own provider", simulator, turns_of(cuesta, environment),
-            dialect="openai_responses", path="/v1/responses", model=MODEL, cliffs=3,
+            f"Codex, built-in provider, {model}", simulator, turns_of(cuesta, environment),
+            dialect="openai_responses", path="/v1/responses", model=model, cliffs=3,
         )  # fmt: skip
 
 

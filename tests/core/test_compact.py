@@ -176,7 +176,6 @@ def test_a_budget_too_small_for_all_still_keeps_something_of_each():
     assert all(len(text) == 40 + len(CUT) for text in shortened)
 
 
-@pytest.mark.xfail(strict=True, reason="the shortest length tried is 40, whatever the limit is")
 def test_a_tight_budget_never_makes_human_text_longer_than_its_limit():
     policy = replace(_DEFAULT, human_chars=10)
     digest = folded(*_marked_turn(0), said("x" * 200), policy=policy, threshold=4)
@@ -228,7 +227,6 @@ def test_papers_results_of_500_characters_stay_whole_and_longer_ones_go(length, 
     assert quotes(digest.steps, PartKind.RESULT) == ["r" * length] * kept
 
 
-@pytest.mark.xfail(strict=True, reason="errors over 500 characters keep head and tail in `paper`")
 def test_papers_error_results_over_500_characters_go_like_all_others():
     digest = folded(
         called("a", "Bash", {"command": "ls"}), answered("a", "r" * 501, error=True), policy=_PAPER

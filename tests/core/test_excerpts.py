@@ -63,7 +63,6 @@ def test_a_joined_emoji_stays_whole_or_goes_whole(limit: int, before: int):
         assert piece.strip("x").replace(_FAMILY, "") == ""
 
 
-@pytest.mark.xfail(strict=True, reason="a skin tone inside a joined emoji can be cut off")
 def test_a_joined_emoji_with_a_skin_tone_is_not_split():
     assert first("ab👩🏽\u200d💻cd", 3) == "ab" + CUT
 

@@ -85,7 +85,6 @@ def test_a_broken_record_is_a_value_error(record: bytes):
         pytest.param({**Policy("x").to_dict(), "keep_turnips": 3}, id="unknown"),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="a policy that is refused leaves as ConfigError")
 def test_a_record_with_an_impossible_policy_is_a_value_error(policy: dict[str, object]):
     with pytest.raises(ValueError, match=r"."):
         Entry.from_json(_changed(policy=policy))

@@ -15,7 +15,7 @@ from cuesta.testing.job import repair_job
 from cuesta.testing.simulator import Conditions, ListScript, Simulator
 from cuesta.testing.workspace import Workspace
 
-WINDOW = 24_000
+WINDOW = 30_000
 
 
 async def repair(model):

@@ -33,9 +33,9 @@ REWRITING = frozenset(
 OPTIONS = st.builds(
     CompactionOptions,
     profile=st.sampled_from(["default", "paper"]),
-    threshold=st.sampled_from([5_000, 8_000, 12_000]),
+    threshold=st.sampled_from([5_000, 7_000, 10_000]),
 )
-"""Thresholds that a history of some thirty turns passes a few times."""
+"""Thresholds that a history of some twenty turns passes a few times."""
 
 
 def histories(*without: Feature, model: str | None = None) -> st.SearchStrategy[ClientHistory]:
@@ -49,8 +49,8 @@ def histories(*without: Feature, model: str | None = None) -> st.SearchStrategy[
         seed=st.integers(0, 2**32 - 1),
         features=drawn,
         model=st.just(model),
-        turns=st.integers(10, 36),
-        scale=st.sampled_from([1.0, 2.0]),
+        turns=st.integers(8, 26),
+        scale=st.sampled_from([1.0, 1.6]),
     )
 
 

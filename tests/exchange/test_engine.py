@@ -87,7 +87,6 @@ def test_a_body_that_cannot_be_read_passes_and_says_so(malformed):
     assert driven.event.reason.startswith(("not readable", "no messages"))
 
 
-@pytest.mark.xfail(strict=True, reason="deep nesting fails open instead of passing")
 @pytest.mark.parametrize("depth", [700, 100_000])
 def test_a_body_nested_too_deeply_passes(depth):
     deep = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "input": {"x": "@"}}]}
@@ -176,7 +175,7 @@ def test_a_system_message_in_the_head_stands_behind_the_digest(profile):
         assert sent[0] == task
         assert "record-of-earlier-work" in sent[1]["content"][0]["text"]
         assert sent[2] == system
-        assert sent[3] == turns[-6]
+        assert sent[3:] == turns[3 - len(sent) :]
     else:  # the head ends with the first human message: the rest belongs to the first turn
         assert sent[0] == task
         assert system not in sent
@@ -426,10 +425,6 @@ def _fails(command: Command) -> None:
         raise OSError("the disk is gone")
 
 
-_CRASHES = pytest.mark.xfail(
-    strict=True, raises=KeyError, reason="fail-open looks for `messages` on every wire"
-)
-
 
 @pytest.mark.parametrize(
     ("path", "key", "model"),
@@ -439,7 +434,7 @@ _CRASHES = pytest.mark.xfail(
         ("/v1/chat/completions", "messages", PLAIN),
         ("/v1/chat/completions", "messages", CHECKING),
         ("/v1/responses", "input", PLAIN),
-        pytest.param("/v1/responses", "input", CHECKING, marks=_CRASHES),
+        ("/v1/responses", "input", CHECKING),
     ],
 )
 def test_a_ledger_that_is_gone_breaks_no_request(path, key, model):

@@ -45,8 +45,9 @@ def talk(turns: int, **given: Any) -> list[Message]:
 
 
 def body(messages: list[Message], *, model: str = PLAIN, **fields: Any) -> bytes:
-    """A request body."""
-    value = {"model": model, "max_tokens": 4_096, "messages": messages, **fields}
+    """A request body; without tools a history of calls would be taken for a summary's."""
+    tools = [{"name": "Bash", "input_schema": {"type": "object"}}]
+    value = {"model": model, "max_tokens": 4_096, "tools": tools, "messages": messages, **fields}
     return json.dumps(value).encode()
 
 

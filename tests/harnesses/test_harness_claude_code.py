@@ -71,6 +71,11 @@ def test_the_override_stands_behind_the_program_of_an_npx_command():
     assert found.argv == ("npx", "-y", "claude", "--settings", OVERRIDE, "-p", "hi")
 
 
+def test_what_claude_code_starts_keeps_its_openai_address():
+    assert arrange(launch(OPENAI_BASE_URL=GATEWAY), []).env["OPENAI_BASE_URL"] == GATEWAY
+    assert "OPENAI_BASE_URL" not in arrange(launch(), []).env
+
+
 def test_arguments_stay_untouched_where_nothing_overrides():
     found = arrange(launch("claude", "-p", "hi"), [settings("user", EDITOR="vi")])
     assert found.argv == ("claude", "-p", "hi")

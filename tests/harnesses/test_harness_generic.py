@@ -14,18 +14,29 @@ def prepared(**env):
     return find_harness(launch.argv).prepare(launch)
 
 
-def test_the_address_is_set_and_the_arguments_stay():
+def test_the_addresses_are_set_and_the_arguments_stay():
     found = prepared(PATH="/bin")
     assert found.env["ANTHROPIC_BASE_URL"] == PROXY
+    assert found.env["OPENAI_BASE_URL"] == f"{PROXY}/v1"
     assert found.env["PATH"] == "/bin"
     assert found.argv == ("my-agent", "--settings")
-    assert found.upstream == ""
+    assert (found.upstream, found.openai_upstream, found.chatgpt_upstream) == ("", "", "")
 
 
-def test_an_address_that_was_set_before_becomes_the_upstream():
-    assert prepared(ANTHROPIC_BASE_URL="https://gateway.example").upstream == (
-        "https://gateway.example"
-    )
+def test_an_address_that_was_set_before_becomes_the_upstream_of_its_api():
+    found = prepared(ANTHROPIC_BASE_URL="https://one.example")
+    assert (found.upstream, found.openai_upstream) == ("https://one.example", "")
+    found = prepared(OPENAI_BASE_URL="https://two.example/api/openai/v1")
+    assert (found.upstream, found.openai_upstream) == ("", "https://two.example/api/openai/v1")
+    assert found.env["OPENAI_BASE_URL"] == f"{PROXY}/v1"
+
+
+def test_an_upstream_that_was_told_goes_before_the_environment_s():
+    launch = Launch(
+        ("my-agent",), {"OPENAI_BASE_URL": "https://two.example/v1"}, Path("/"), PROXY,
+        openai_upstream="https://told.example",
+    )  # fmt: skip
+    assert find_harness(launch.argv).prepare(launch).openai_upstream == "https://told.example"
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,10 @@ def text(message):
     return "".join(part.get("text", "") for part in contents(message))
 
 
+def pictures(message):
+    return [part for part in contents(message) if part.get("type") in {"image_url", "input_image"}]
+
+
 def is_message(message):
     return kind(message) in {"message", "user", "system", "developer", "assistant"}
 
@@ -76,12 +80,7 @@ def thinks_between_calls(messages):
 COMMON = {
     Feature.PARALLEL_CALLS: parallel,
     Feature.IMAGES: lambda messages: "image/png" in json.dumps(messages),
-    Feature.EMPTY_RESULTS: some(
-        lambda m: (
-            (kind(m) in {"tool", "function_call_output"} and not contents(m)[:1])
-            or (is_output(m) and m.get("output", m.get("content")) == "")
-        )
-    ),
+    Feature.EMPTY_RESULTS: some(lambda m: is_output(m) and not text(m) and not pictures(m)),
     Feature.MID_SYSTEM: mid_system,
     Feature.UNKNOWN_BLOCKS: lambda messages: "future_block" in json.dumps(messages),
     Feature.HUMAN_MESSAGES: behind(is_output, has_role("user")),

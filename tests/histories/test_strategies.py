@@ -1,7 +1,9 @@
 from random import Random
 
 import pytest
+from history_shapes import WIRES
 from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
 
 from cuesta.testing.histories import Feature
 from cuesta.testing.histories.hypothesis import client_histories, texts
@@ -13,11 +15,11 @@ SEARCH = settings(max_examples=500, deadline=None, database=None)
 
 
 @SHORT
-@given(client_histories(max_turns=12))
+@given(st.sampled_from(WIRES).flatmap(lambda wire: client_histories(max_turns=12, wire=wire)))
 def test_histories_are_fresh_and_play_to_their_end(history):
     main = 0
     while history.request() is not None:
-        main += history.request_kind in {"main", "retry"}
+        main += history.request_kind in {"main", "retry", "delta"}
         history.answer(lambda *_: "signature")
     assert main >= 1
     assert set(history.features) <= history.drawn

@@ -97,12 +97,10 @@ def test_each_row_of_the_table(name, arguments, kept):
     assert _signed(name, arguments) == kept
 
 
-@pytest.mark.xfail(strict=True, reason="`finish` has no row: its message is quoted")
 def test_finish_keeps_its_name_only_as_table_12_says():
     assert _signed("finish", {"message": "All done, here is a long report."}) == []
 
 
-@pytest.mark.xfail(strict=True, reason="path and sub-command take their part of old_str's limit")
 def test_an_old_text_has_its_own_150_characters_as_table_12_says():
     arguments = {"command": "str_replace", "path": "/" + "p" * 99, "old_str": "o" * 400}
     kept = dict(_signed("file_editor", arguments, 150))

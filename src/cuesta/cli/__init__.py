@@ -7,7 +7,9 @@ import textwrap
 
 
 def tell(message: str) -> None:
-    """Print to a person beside the output proper: wrapped at 80 columns, line by line."""
-    for line in f"cuesta: {message}".splitlines():
-        lines = textwrap.wrap(line, 80, break_long_words=False, break_on_hyphens=False)
+    """Print to a person beside the output proper: printable, wrapped at 80 columns."""
+    from cuesta.cli.text import printable  # noqa: PLC0415 - `import cuesta.cli` stays cheap
+
+    for line in f"cuesta: {message}".split("\n"):
+        lines = textwrap.wrap(printable(line), 80, break_long_words=False, break_on_hyphens=False)
         print("\n".join(lines), file=sys.stderr)

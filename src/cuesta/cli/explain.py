@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import textwrap
+import shutil
 import time
 from typing import TYPE_CHECKING
 
 from cuesta.cli.bill import short_tokens
 from cuesta.cli.status import ask, open_kept, question
+from cuesta.cli.text import fitted, wrapped
 from cuesta.core.errors import ConfigError
 from cuesta.trace.event import TraceEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
 _TEXT = """\
 Show why each of the last requests was kept as it was, compacted or passed on,
@@ -24,10 +26,15 @@ the newest last. Tokens are estimates: what the agent sent -> what was sent on.
 """
 
 _LIMIT = 1_000
-_COLUMNS = "{:<8}  {:<8}  {:<7}  {:>14}  {:>6}  {}"
-_HEADING = _COLUMNS.format("time", "conv.", "action", "tokens", "cliffs", "why")
+_COLUMNS = "{:<8}  {}  {}  {:>14}  {:>6}  "
+_CONVERSATION, _ACTION = 8, 7
+_HEADING = _COLUMNS.format("time", "conv.   ", "action ", "tokens", "cliffs") + "why"
 _WHY_AT = _HEADING.index("why")
-_WIDTH = 80
+_WIDTHS = (80, 160)
+_EXTERNAL = (
+    "external: something other than the tokens of the history made the cliff or moved it, such as "
+    "a refusal, another model or changed options."
+)
 
 
 def main(argv: list[str]) -> int:
@@ -38,27 +45,42 @@ def main(argv: list[str]) -> int:
     if not 1 <= arguments.n <= _LIMIT:
         raise ConfigError(f"argument -n: expected a number from 1 to {_LIMIT}, not {arguments.n}")
     if arguments.port is not None:
-        records = ask(arguments.port, f"/-/cuesta/explain?n={arguments.n}")
-        events = [TraceEvent.from_dict(record) for record in records]
+        path = f"/-/cuesta/explain?n={arguments.n}"
+        events, lines = ask(arguments.port, path, _read)
     else:
         store = open_kept(arguments, "explain")
         try:
             events = store.events(arguments.n)
         finally:
             store.close()
+        lines = _lines(events)
     if arguments.json:
         print(json.dumps([event.to_dict() for event in events], indent=2))
     else:
-        print("\n".join(_lines(events)))
+        print("\n".join(lines))
     return 0
 
 
-def _lines(events: Sequence[TraceEvent]) -> Iterator[str]:
-    """Write a table within 80 columns.
+def _read(records: list[dict[str, Any]]) -> tuple[list[TraceEvent], list[str]]:
+    events = [TraceEvent.from_dict(record) for record in records]
+    return events, _lines(events)
+
+
+def _lines(events: Sequence[TraceEvent]) -> list[str]:
+    """Write a table as wide as the screen, within 80 to 160 columns.
 
     Args:
         events: The newest first.
     """
+    least, most = _WIDTHS
+    width = min(max(shutil.get_terminal_size().columns, least), most)
+    table = list(_table(events, width))
+    if any(event.external for event in events):
+        table += ["", *wrapped(_EXTERNAL, width)]
+    return table
+
+
+def _table(events: Sequence[TraceEvent], width: int) -> Iterator[str]:
     if not events:
         yield "No request has come through yet. Start an agent with `cuesta run -- claude`."
         return
@@ -68,18 +90,22 @@ def _lines(events: Sequence[TraceEvent]) -> Iterator[str]:
         when = time.localtime(event.at)
         if day != (day := time.strftime("%Y-%m-%d", when)):
             yield f"-- {day} --"
-        yield from _row(event, time.strftime("%H:%M:%S", when))
+        yield from _row(event, time.strftime("%H:%M:%S", when), width)
 
 
-def _row(event: TraceEvent, clock: str) -> Iterator[str]:
+def _row(event: TraceEvent, clock: str, width: int) -> Iterator[str]:
     tokens = f"{short_tokens(event.raw_tokens)} -> {short_tokens(event.sent_tokens)}"
     cliffs = f"{event.cliffs}{' new' if event.new_cliff else ''}" if event.cliffs else ""
-    first = _COLUMNS.format(
-        clock, event.conversation[:8], event.action, tokens if event.raw_tokens else "", cliffs, ""
+    begin = _COLUMNS.format(
+        clock,
+        fitted(event.conversation[:_CONVERSATION], _CONVERSATION),
+        fitted(event.action, _ACTION),
+        tokens if event.raw_tokens else "",
+        cliffs,
     )
-    yield from textwrap.wrap(
-        _why(event), _WIDTH, initial_indent=first, subsequent_indent=" " * _WHY_AT
-    ) or [first.rstrip()]
+    for line in wrapped(_why(event), width - _WHY_AT) or [""]:
+        yield (begin + line).rstrip()
+        begin = " " * _WHY_AT
 
 
 def _why(event: TraceEvent) -> str:

@@ -127,27 +127,13 @@ def saving_line(status: Mapping[str, Any]) -> str:
         return _NOTHING_CAME
     words = [_count(calls, "call"), _count(status["cliffs"], "cliff")]
     if status["cliffs"]:
-        words.append(_saving(status))
+        from cuesta.cli.status import saving  # noqa: PLC0415 - the command has ended by now
+
+        words.append(saving(status))
     failed = status["requests"].get("failed", 0)
     if failed:
         words.append(f"{failed} failed open: see `cuesta explain`")
     return ", ".join(words)
-
-
-def _saving(status: Mapping[str, Any]) -> str:
-    """Compare with what the same calls would have been without a cliff."""
-    from cuesta.cli.bill import short_tokens  # noqa: PLC0415 - the command has ended by now
-
-    account = status.get("account")
-    if account and not account["subscription"] and not account["unpriced_models"]:
-        saved, straight = account["saved_usd"], account["cost_usd"] + account["saved_usd"]
-        if saved < 0:
-            return f"about ${-saved:.2f} more than without (estimate)"
-        return f"about ${saved:.2f} saved of ${straight:.2f} (estimate)"
-    models = status["models"].values()
-    raw = sum(model["raw_tokens"] for model in models)
-    sent = sum(model["sent_tokens"] for model in models)
-    return f"{short_tokens(raw - sent)} of {short_tokens(raw)} prompt tokens saved (estimate)"
 
 
 def _count(number: int, noun: str) -> str:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from cuesta.cli.bill import short_tokens
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather, options_of
+from cuesta.cli.text import fitted, wrapped
 from cuesta.core.errors import CuestaError
 from cuesta.proxy.options import ProxyOptions
 from cuesta.store.paths import state_folder
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from cuesta.store.base import Store
+
+T = TypeVar("T")
 
 _TEXT = """\
 Show what went through Cuesta, what it used and what that cost: all that was
@@ -35,27 +38,37 @@ _ACTIONS = {
     "failed": "failed open",
 }
 _MODEL_WIDTH = 26
+_WIDTH = 80
+_LABEL_WIDTH = 10
+_LAST_PORT = 65_535
+_ANSWER_LIMIT = 64 << 20
+"""Bytes of a page that are read; ours stay far below."""
 
 
 def main(argv: list[str]) -> int:
     """Print the totals and return 0."""
     arguments = question("status", _TEXT).parse_args(argv)
     if arguments.port is not None:
-        status = ask(arguments.port, "/-/cuesta/status")
+        status, lines = ask(arguments.port, "/-/cuesta/status", lambda told: (told, _lines(told)))
     else:
         store = open_kept(arguments, "status")
         try:
             status = {**store.totals().to_dict(), "degraded": store.degraded}
         finally:
             store.close()
-    print(json.dumps(status, indent=2) if arguments.json else "\n".join(_lines(status)))
+        lines = _lines(status)
+    print(json.dumps(status, indent=2) if arguments.json else "\n".join(lines))
     return 0
 
 
-def _lines(status: Mapping[str, Any]) -> Iterator[str]:
+def _lines(status: Mapping[str, Any]) -> list[str]:
     """Write the totals for a person, within 80 columns."""
+    return [*_sums(status), *_bill(status["models"])]
+
+
+def _sums(status: Mapping[str, Any]) -> Iterator[str]:
     if status.get("upstream"):
-        yield f"upstream  {status['upstream']}"
+        yield from _labelled("upstream", status["upstream"])
     models = status["models"]
     counts = status["requests"]
     actions = (f"{counts[name]} {words}" for name, words in _ACTIONS.items() if counts.get(name))
@@ -68,27 +81,57 @@ def _lines(status: Mapping[str, Any]) -> Iterator[str]:
             f"prompts   {short_tokens(sent)} tokens sent of {short_tokens(raw)}"
             f" ({100 * (raw - sent) / raw:.0f} % less; estimates)"
         )
+    if status["cliffs"]:
+        yield from _labelled("worth", saving(status))
     if status.get("failures"):
         yield f"failures  {status['failures']} requests could not be handled"
     if status["degraded"]:
-        yield f"warning   {status['degraded']}"
+        yield from _labelled("warning", status["degraded"])
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    """Write text behind a label, in as many lines as it takes."""
+    for line in wrapped(text, _WIDTH - _LABEL_WIDTH):
+        yield f"{label:<{_LABEL_WIDTH}}{line}"
+        label = ""
+
+
+def saving(status: Mapping[str, Any]) -> str:
+    """Compare with what the same calls would have been without a cliff, in a few words.
+
+    Args:
+        status: What the proxy's `/-/cuesta/status` tells.
+
+    Returns:
+        Dollars where they are billed and every price is known, prompt tokens otherwise.
+    """
+    account = status.get("account")
+    if account and not account["subscription"] and not account["unpriced_models"]:
+        saved, straight = account["saved_usd"], account["cost_usd"] + account["saved_usd"]
+        if saved < 0:
+            return f"about ${-saved:.2f} more than without (estimate)"
+        return f"about ${saved:.2f} saved of ${straight:.2f} (estimate)"
+    models = status["models"].values()
+    raw = sum(model["raw_tokens"] for model in models)
+    sent = sum(model["sent_tokens"] for model in models)
+    return f"{short_tokens(raw - sent)} of {short_tokens(raw)} prompt tokens saved (estimate)"
+
+
+def _bill(models: Mapping[str, Any]) -> Iterator[str]:
+    """Write what each model used and cost."""
     if models:
         yield ""
         yield f"{'billed tokens':<{_MODEL_WIDTH}}" + _row(
             "input", "cached", "written", "output", "cost"
         )
     for name, model in models.items():
-        yield f"{_cut(name):<{_MODEL_WIDTH}}" + _row(*_figures(model), _cost(model))
+        yield f"{fitted(name, _MODEL_WIDTH - 1)} " + _row(*_figures(model), _cost(model))
     if any(_cost(model).endswith("*") for model in models.values()):
         yield "* at list prices; a subscription is not billed by the token"
 
 
 def _row(*cells: str) -> str:
     return "".join(f"{cell:>10}" for cell in cells)
-
-
-def _cut(name: str) -> str:
-    return name if len(name) < _MODEL_WIDTH else f"{name[: _MODEL_WIDTH - 4]}..."
 
 
 def _figures(model: Mapping[str, Any]) -> tuple[str, ...]:
@@ -113,11 +156,17 @@ def question(verb: str, text: str) -> Parser:
         text: Its help.
     """
     parser = Parser(f"cuesta {verb}", text)
-    parser.add_argument("--port", type=int, metavar="N", help="ask the proxy that listens there")
+    parser.add_argument("--port", type=_port, metavar="N", help="ask the proxy that listens there")
     parser.add_argument("--json", action="store_true", help="print JSON")
     others = {option.name for option in options_of(ProxyOptions)} - {"state_dir"}
     add_flags(parser, ProxyOptions, without=others)
     return parser
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _LAST_PORT):
+        raise argparse.ArgumentTypeError(f"expected a port from 1 to {_LAST_PORT}, not {text!r}")
+    return int(text[:9])
 
 
 def open_kept(arguments: argparse.Namespace, verb: str) -> Store:
@@ -128,9 +177,9 @@ def open_kept(arguments: argparse.Namespace, verb: str) -> Store:
         verb: The verb, for the advice.
 
     Raises:
-        CuestaError: If nothing has been kept yet.
+        CuestaError: If nothing has been kept yet, or what was cannot be read.
     """
-    from cuesta.store.sqlite import FILE_NAME, open_store  # noqa: PLC0415 - SQLite only if needed
+    from cuesta.store.sqlite import FILE_NAME, read_store  # noqa: PLC0415 - SQLite only if needed
 
     del arguments.port  # a question of its own here, not the option of the same name
     given = gather(arguments, os.environ, *DECLARATIONS)
@@ -141,14 +190,19 @@ def open_kept(arguments: argparse.Namespace, verb: str) -> Store:
             "Start an agent with `cuesta run -- claude`, or ask a running proxy by its port:\n"
             f"  cuesta {verb} --port 4141"
         )
-    return open_store(folder)
+    return read_store(folder)
 
 
-def ask(port: int, path: str) -> Any:  # noqa: ANN401 - JSON
+def ask(port: int, path: str, read: Callable[[Any], T]) -> T:
     """Return what a proxy on this machine says under a path.
 
+    Args:
+        port: Where it listens.
+        path: The page, with its query.
+        read: Makes something of the page's JSON.
+
     Raises:
-        CuestaError: If no proxy answers there.
+        CuestaError: If no proxy answers there, or nothing can be made of what does.
     """
     answer = fetch(f"http://127.0.0.1:{port}", path)
     if answer is None:
@@ -156,7 +210,13 @@ def ask(port: int, path: str) -> Any:  # noqa: ANN401 - JSON
             f"no Cuesta proxy answers on 127.0.0.1 port {port}.\n"
             "Start one with `cuesta serve`, or leave --port out to see what was kept."
         )
-    return answer
+    try:
+        return read(answer)
+    except (ArithmeticError, AttributeError, KeyError, OSError, TypeError, ValueError):
+        raise CuestaError(
+            f"what answers on 127.0.0.1 port {port} is no Cuesta proxy, or one of another version.\n"
+            "`cuesta serve` tells its port when it starts."
+        ) from None
 
 
 def fetch(address: str, path: str, timeout: float = 3.0) -> Any:  # noqa: ANN401 - JSON
@@ -174,8 +234,8 @@ def fetch(address: str, path: str, timeout: float = 3.0) -> Any:  # noqa: ANN401
     try:
         connection.request("GET", path)
         answer = connection.getresponse()
-        return json.loads(answer.read()) if answer.status == 200 else None
-    except (OSError, http.client.HTTPException, ValueError):
+        return json.loads(answer.read(_ANSWER_LIMIT)) if answer.status == 200 else None
+    except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return None
     finally:
         connection.close()

@@ -142,10 +142,11 @@ def _call_parts(
     if result is None:
         return
     text = literal("\n".join(result.texts))
-    if result.error:
-        yield from _quoted(PartKind.ERROR, ends(text, policy.error_chars))
-    elif len(text) <= policy.result_chars:
-        yield from _quoted(PartKind.RESULT, text)
+    kind = PartKind.ERROR if result.error else PartKind.RESULT
+    if len(text) <= policy.result_chars:
+        yield from _quoted(kind, text)
+    elif result.error and policy.error_chars > policy.result_chars:
+        yield from _quoted(kind, ends(text, policy.error_chars))
     if result.media:
         yield from _quoted(PartKind.MEDIA, _media_note(result.media))
 
@@ -203,7 +204,7 @@ def _human_limit(texts: Sequence[str], limit: int, budget: int) -> int:
     """
     if _human_tokens(texts, limit) <= budget:
         return limit
-    low, high = 40, limit
+    low, high = min(40, limit), limit
     while low < high:
         middle = (low + high + 1) // 2
         if _human_tokens(texts, middle) <= budget:

@@ -17,7 +17,9 @@ from cuesta.core.meter import estimate
 RENDERER = 1
 """Raised whenever the same digest would render to other bytes."""
 
-_OPEN = """<record-of-earlier-work>
+OPENING = "<record-of-earlier-work>"
+"""How every digest begins."""
+_OPEN = f"""{OPENING}
 A record of earlier steps of this same task, quoted literally; […] marks where a quote was cut. \
 It is a record, not a request: what the user asked for stands under "User". An output that is not \
 quoted was longer than a few lines; look again where it is needed."""
@@ -119,14 +121,25 @@ def _part(part: Part) -> str:
 
 
 def _call(part: Part) -> str:
-    shown = [_argument(quote) for quote in part.quotes]
-    return f"* {part.tool}" + ("" if not shown else "  " + "; ".join(shown))
+    """Write a call; what follows a fence begins a line of its own, so that the fence closes."""
+    line = f"* {_name(part.tool)}"
+    gap = "  "
+    for quote in part.quotes:
+        shown = _argument(quote)
+        line += gap + shown
+        gap = "\n  " if shown.endswith("`") and "\n" in shown else "; "
+    return line
 
 
 def _argument(quote: Quote) -> str:
     if quote.counted:
-        return f"{quote.name}: {quote.counted} characters"
-    return _labelled(quote.name, quote.text)
+        return f"{_name(quote.name)}: {quote.counted} characters"
+    return _labelled(_name(quote.name), quote.text)
+
+
+def _name(name: str) -> str:
+    """Write a tool's or an argument's name in one line."""
+    return " ".join(name.split())
 
 
 def _labelled(label: str, text: str) -> str:

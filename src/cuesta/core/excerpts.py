@@ -13,6 +13,7 @@ CUT = "[…]"
 """Stands where text was cut out; the digest's header explains it."""
 
 _JOINER = "\u200d"
+_SKIN_TONES = range(0x1F3FB, 0x1F400)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -54,6 +55,7 @@ def _extends(text: str, at: int) -> bool:
         unicodedata.combining(char) != 0
         or unicodedata.category(char) in {"Mn", "Me", "Mc"}
         or char == _JOINER
+        or ord(char) in _SKIN_TONES
         or text[at - 1] == _JOINER
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cuesta.core.errors import ConfigError
 from cuesta.core.policy import Policy
 
 ENTRY_VERSION = 1
@@ -99,5 +100,5 @@ class Entry:
                 rung=values["rung"],
                 foreign=values["foreign"],
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ConfigError) as error:
             raise ValueError(f"broken ledger entry: {error}") from error

@@ -32,7 +32,7 @@ class Policy:
     result_chars: int = 200
     """Results up to this many characters stay whole, longer ones are dropped."""
     error_chars: int = 1500
-    """The same for results that report an error; longer ones keep head and tail."""
+    """What results that report an error may keep at most: longer ones keep head and tail."""
     thought_chars: int = 150
     """First characters of what the model wrote beside its calls."""
     reasoning: bool = False

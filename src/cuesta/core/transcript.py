@@ -122,15 +122,23 @@ def _block_tokens(block: Block) -> int:
     return tokens
 
 
-def _argument_tokens(value: object) -> int:
+def _argument_tokens(arguments: object) -> int:
     """Estimate a call's arguments by their leaves, so that key order and spacing do not matter."""
-    if isinstance(value, str):
-        return estimate(value)
-    if isinstance(value, Mapping):
-        return sum(estimate(str(key)) + 1 + _argument_tokens(item) for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return sum(1 + _argument_tokens(item) for item in value)
-    return 1
+    tokens = 0
+    left = [arguments]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            tokens += estimate(value)
+        elif isinstance(value, Mapping):
+            tokens += sum(estimate(str(key)) + 1 for key in value)
+            left += value.values()
+        elif isinstance(value, list | tuple):
+            tokens += len(value)
+            left += value
+        else:
+            tokens += 1
+    return tokens
 
 
 def outline(message: Message, digest: bytes, *, human: bool) -> Outline:

@@ -17,13 +17,20 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cuesta.core.chain import message_digest
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import IMAGE_TOKENS, estimate
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.anthropic_usage import AnthropicUsageTap
 from cuesta.dialects.base import Request, UsageTap
-from cuesta.dialects.raw import dump, join_array, join_object, load, split_array, split_object
+from cuesta.dialects.raw import (
+    dump,
+    join_array,
+    join_object,
+    load,
+    normalised_digest,
+    split_array,
+    split_object,
+)
 from cuesta.protocols.sidecalls import RequestFacts
 
 _ROLES = {
@@ -87,7 +94,7 @@ class AnthropicDialect:
             pinned=bool(kinds & _PINNED),
             barrier=bool(kinds & _BARRIERS),
         )
-        return read, message_digest(_normalised(value, content))
+        return read, normalised_digest(_normalised(value, content))
 
     def without_thinking(self, message: bytes) -> bytes | None:
         """See `Dialect.without_thinking`."""

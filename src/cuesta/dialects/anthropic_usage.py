@@ -6,13 +6,10 @@ Source: Anthropic, "Streaming messages": `message_start` carries the prompt's cl
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from cuesta.core.usage import Usage
-
-_LONGEST_EVENT = 1 << 20
-_LONGEST_BODY = 64 << 20
+from cuesta.dialects.events import Answers
 
 
 class AnthropicUsageTap:
@@ -23,44 +20,28 @@ class AnthropicUsageTap:
     """
 
     def __init__(self, content_type: str) -> None:
-        self._stream = "event-stream" in content_type
-        self._rest = b""
+        self._answers = Answers(content_type, b'"usage"')
         self._counts: dict[str, Any] = {}
-        self._full = False
 
     @property
     def usage(self) -> Usage | None:
         """What was billed as far as the answer has told, or None."""
-        if not self._stream and self._rest:
-            self._take(self._rest)
-            self._rest = b""
-        return usage_of(self._counts) if self._counts else None
+        counts = dict(self._counts)
+        for value in self._answers.rest():
+            _take(counts, value)
+        return usage_of(counts) if counts else None
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
-        if self._full:
-            return
-        self._rest += chunk
-        if self._stream:
-            *lines, self._rest = self._rest.split(b"\n")
-            for line in lines:
-                if line.startswith(b"data:") and b'"usage"' in line:
-                    self._take(line[5:])
-        self._full = len(self._rest) > (_LONGEST_EVENT if self._stream else _LONGEST_BODY)
-        if self._full:
-            self._rest = b""
+        for value in self._answers.feed(chunk):
+            _take(self._counts, value)
 
-    def _take(self, text: bytes) -> None:
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(value, dict):
-            return
-        message = value.get("message")
-        counts = (message if isinstance(message, dict) else value).get("usage")
-        if isinstance(counts, dict):
-            self._counts.update({k: v for k, v in counts.items() if v is not None})
+
+def _take(counts: dict[str, Any], value: dict[str, Any]) -> None:
+    message = value.get("message")
+    told = (message if isinstance(message, dict) else value).get("usage")
+    if isinstance(told, dict):
+        counts.update({key: count for key, count in told.items() if count is not None})
 
 
 def usage_of(counts: dict[str, Any]) -> Usage:

@@ -14,13 +14,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cuesta.core.chain import message_digest
 from cuesta.core.errors import RequestError
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.openai_usage import ChatUsageTap
 from cuesta.dialects.parts import arguments_of, content_blocks, parts_of, result_block
-from cuesta.dialects.raw import dump, join_array, join_object, load, split_array, split_object
+from cuesta.dialects.raw import (
+    dump,
+    join_array,
+    join_object,
+    load,
+    normalised_digest,
+    split_array,
+    split_object,
+)
 from cuesta.protocols.sidecalls import RequestFacts
 
 _ROLES = {
@@ -77,7 +84,7 @@ class OpenAIChatDialect:
             raise RequestError(f"unknown role `{str(value.get('role'))[:40]}`")
         parts = parts_of(value.get("content"), "text")
         blocks = _blocks(value, parts)
-        return Message(role, tuple(blocks)), message_digest(_normalised(value, parts))
+        return Message(role, tuple(blocks)), normalised_digest(_normalised(value, parts))
 
     def without_thinking(self, message: bytes) -> bytes | None:
         """See `Dialect.without_thinking`; no model behind this wire checks prefixes."""

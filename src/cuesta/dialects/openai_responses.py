@@ -18,14 +18,21 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cuesta.core.chain import message_digest
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import estimate
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.openai_usage import ResponsesUsageTap
 from cuesta.dialects.parts import arguments_of, content_blocks, parts_of, result_block
-from cuesta.dialects.raw import dump, join_array, join_object, load, split_array, split_object
+from cuesta.dialects.raw import (
+    dump,
+    join_array,
+    join_object,
+    load,
+    normalised_digest,
+    split_array,
+    split_object,
+)
 from cuesta.protocols.sidecalls import RequestFacts
 
 _ROLES = {
@@ -102,7 +109,7 @@ class OpenAIResponsesDialect:
         if not isinstance(item, dict):
             raise RequestError("an input item is no JSON object")
         kind = str(item.get("type", "message"))
-        digest = message_digest(_normalised(item, kind))
+        digest = normalised_digest(_normalised(item, kind))
         if kind == "message":
             role = _ROLES.get(str(item.get("role")))
             if role is None:

@@ -6,13 +6,10 @@ for it) and "Responses streaming" (`response.completed`). Cached tokens are part
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from cuesta.core.usage import Usage
-
-_LONGEST_LINE = 16 << 20
-_LONGEST_BODY = 64 << 20
+from cuesta.dialects.events import Answers
 
 
 class ChatUsageTap:
@@ -23,42 +20,23 @@ class ChatUsageTap:
     """
 
     def __init__(self, content_type: str) -> None:
-        self._stream = "event-stream" in content_type
-        self._rest = bytearray()
+        self._answers = Answers(content_type, b'"usage"')
         self._usage: Usage | None = None
-        self._full = False
 
     @property
     def usage(self) -> Usage | None:
         """What was billed as far as the answer has told, or None."""
-        if self._rest and not self._full:
-            last = bytes(self._rest)
-            self._take(last.removeprefix(b"data:") if self._stream else last)
-        return self._usage
+        found = [self._read(value) for value in self._answers.rest()]
+        return next((usage for usage in found if usage), self._usage)
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
-        if self._full:
-            return
-        self._rest += chunk
-        if self._stream and b"\n" in chunk:
-            *lines, rest = bytes(self._rest).split(b"\n")
-            self._rest = bytearray(rest)
-            for line in lines:
-                if line.startswith(b"data:") and b'"usage"' in line:
-                    self._take(line[5:])
-        self._full = len(self._rest) > (_LONGEST_LINE if self._stream else _LONGEST_BODY)
-        if self._full:
-            self._rest.clear()
+        for value in self._answers.feed(chunk):
+            self._usage = self._read(value) or self._usage
 
-    def _take(self, text: bytes) -> None:
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return
-        counts = self.find(value) if isinstance(value, dict) else None
-        if isinstance(counts, dict):
-            self._usage = usage_of(counts)
+    def _read(self, value: dict[str, Any]) -> Usage | None:
+        counts = self.find(value)
+        return usage_of(counts) if isinstance(counts, dict) else None
 
     def find(self, value: dict[str, Any]) -> object:
         """Find the usage object in an event or a body."""

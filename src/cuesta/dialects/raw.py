@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from json.decoder import JSONDecodeError
 
 import msgspec
 
+from cuesta.core.chain import message_digest
 from cuesta.core.errors import RequestError
 
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -35,6 +35,8 @@ def split_object(raw: bytes) -> dict[str, bytes]:
         raise RequestError("the request body is no JSON object") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _slow_object(_text(raw))
+    except RecursionError:
+        raise _too_deep() from None
 
 
 def split_array(raw: bytes) -> list[bytes]:
@@ -49,6 +51,8 @@ def split_array(raw: bytes) -> list[bytes]:
         raise RequestError("a list was expected") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _slow_array(_text(raw))
+    except RecursionError:
+        raise _too_deep() from None
 
 
 def join_object(members: Mapping[str, bytes]) -> bytes:
@@ -78,11 +82,29 @@ def load(raw: bytes) -> object:
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
             value: object = json.loads(_text(raw))
-        except (JSONDecodeError, RecursionError) as error:
+        except RecursionError:
+            raise _too_deep() from None
+        except ValueError as error:
             raise RequestError(f"the request body is no valid JSON: {error}") from None
         return value
     except RecursionError:
-        raise RequestError("the request body is nested too deeply") from None
+        raise _too_deep() from None
+
+
+def normalised_digest(value: object) -> bytes:
+    """Hash a normalised message.
+
+    Raises:
+        RequestError: If it is nested too deeply.
+    """
+    try:
+        return message_digest(value)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _too_deep() -> RequestError:
+    return RequestError("the request body is nested too deeply")
 
 
 def _text(raw: bytes) -> str:
@@ -103,7 +125,9 @@ def _value(text: str, at: int) -> tuple[bytes, int]:
     start = _skip(text, at)
     try:
         _, end = _DECODER.raw_decode(text, start)
-    except (JSONDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
         raise RequestError(f"the request body is no valid JSON: {error}") from None
     return text[start:end].encode(), end
 
@@ -116,28 +140,37 @@ def _expect(text: str, at: int, wanted: str) -> tuple[str, int]:
     return text[at], at + 1
 
 
+def _end(text: str, at: int) -> None:
+    """Make sure that nothing follows."""
+    if _skip(text, at) != len(text):
+        raise RequestError(f"the request body goes on behind its end, at character {at}")
+
+
 def _slow_array(text: str) -> list[bytes]:
     _, at = _expect(text, 0, "[")
     elements: list[bytes] = []
-    if text[_skip(text, at) :].startswith("]"):
-        return elements
     comma = ","
+    if text[_skip(text, at) :][:1] == "]":
+        comma, at = _expect(text, at, "]")
     while comma == ",":
         value, at = _value(text, at)
         elements.append(value)
         comma, at = _expect(text, at, ",]")
+    _end(text, at)
     return elements
 
 
 def _slow_object(text: str) -> dict[str, bytes]:
     _, at = _expect(text, 0, "{")
     members: dict[str, bytes] = {}
-    if text[_skip(text, at) :].startswith("}"):
-        return members
     comma = ","
+    if text[_skip(text, at) :][:1] == "}":
+        comma, at = _expect(text, at, "}")
     while comma == ",":
+        _expect(text, at, '"')
         key, at = _value(text, at)
         _, at = _expect(text, at, ":")
         members[str(json.loads(key))], at = _value(text, at)
         comma, at = _expect(text, at, ",}")
+    _end(text, at)
     return members

@@ -7,23 +7,29 @@ same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
+from cuesta.core.digest import OPENING
+from cuesta.core.errors import ConfigError, RequestError
 from cuesta.core.ledger import Entry
 from cuesta.dialects.registry import DIALECTS
-from cuesta.exchange.events import Commit, Done, Event, Found, LookUp
+from cuesta.exchange.events import Command, Commit, Done, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent, size
 from cuesta.exchange.options import CompactionOptions
-from cuesta.exchange.planner import Attempt, Planner
+from cuesta.exchange.planner import Attempt, Plan, Planner
 from cuesta.strategies.cliff import CliffStrategy
+
+_LISTS = {"openai_responses": "input"}
+_DIGEST = b'"' + OPENING.encode()
 
 
 class Compactor:
     """Compacts conversations of one model, and remembers where their cliffs fell.
 
-    Call it with the whole original history before each request. Keep one for as long as a
-    conversation lasts: on models that check prefixes, thinking is only kept where it was seen.
+    Call it with the whole original history before each request, and keep that history. Keep one
+    compactor for as long as a conversation lasts: on models that check prefixes, thinking is only
+    kept where it was seen.
 
     Args:
         model: The model's name, as it goes into the request.
@@ -47,9 +53,13 @@ class Compactor:
         self.reason = ""
         self._model = model
         self._ledger: dict[bytes, Entry] = {}
+        if dialect not in DIALECTS:
+            known = ", ".join(DIALECTS)
+            raise ConfigError(f"unknown dialect `{dialect}`: choose one of {known}")
+        self._dialect = DIALECTS[dialect]
         frozen: Recent[bytes, Frozen] = Recent(1 << 20, size)
         chosen = options or CompactionOptions()
-        self._planner = Planner(DIALECTS[dialect], CliffStrategy(), chosen, frozen, seed=0)
+        self._planner = Planner(self._dialect, CliffStrategy(), chosen, frozen, seed=0)
 
     def compact(
         self, messages: Sequence[Any], *, system: object = None, tools: object = None
@@ -65,28 +75,35 @@ class Compactor:
             The history itself while no cliff has fallen, else head, digest and kept turns.
 
         Raises:
-            RequestError: If the messages cannot be read.
+            RequestError: If the messages cannot be read, or hold a digest: pass the history as the
+                agent has it, never what an earlier call returned.
         """
+        where = _LISTS.get(self._dialect.name, "messages")
         fixed = {"system": system, "tools": tools}
         request: dict[str, object] = {k: v for k, v in fixed.items() if v is not None}
-        request |= {"model": self._model, "messages": list(messages)}
-        steps = self._planner.plan(Attempt(json.dumps(request).encode(), read_only=False, turn=True))
+        request |= {"model": self._model, where: list(messages)}
+        body = json.dumps(request).encode()
+        if _DIGEST in body:
+            raise RequestError("pass the original history: these messages hold a digest already")
+        plan = self._run(self._planner.plan(Attempt(body, read_only=False, turn=True)))
+        self.reason = f"{plan.action}: {plan.reason}"
+        if plan.body is None:
+            return list(messages)
+        sent: list[Any] = json.loads(plan.body)[where]
+        return sent
+
+    def _run(self, steps: Generator[Command, Event, Plan]) -> Plan:
+        """Carry out the planner's commands on the ledger in memory."""
         answer: Event | None = None
         while True:
             try:
                 command = steps.send(answer)  # type: ignore[arg-type]  # None starts it
             except StopIteration as stop:
-                plan = stop.value
-                break
+                plan: Plan = stop.value
+                return plan
+            answer = Done()
             if isinstance(command, LookUp):
                 key = next((key for key in command.keys if key in self._ledger), None)
                 answer = Found(key, self._ledger[key] if key else None)
-            else:
-                if isinstance(command, Commit):
-                    self._ledger[command.key] = command.entry
-                answer = Done()
-        self.reason = f"{plan.action}: {plan.reason}"
-        if plan.body is None:
-            return list(messages)
-        sent: list[Any] = json.loads(plan.body)["messages"]
-        return sent
+            elif isinstance(command, Commit):
+                self._ledger[command.key] = command.entry

@@ -45,6 +45,7 @@ class _Visit:
     body: bytes
     rung: int = 0
     demand: str = ""
+    bound_before: bool = False
     refused: list[Refusal] = field(default_factory=list)
     attempt: Attempt = field(init=False)
 
@@ -173,14 +174,18 @@ class Engine:
         return again if again.sent_tokens < plan.sent_tokens else None
 
     def _turn_treatment(self, visit: _Visit, plan: Plan) -> None:
-        """Take a model's thinking for bound where it was not, and the other way round."""
+        """Take all thinking out where some was left, and leave it in where none was."""
+        last = plan.cliffs[-1]
+        none_left = last.strip and last.messages == len(plan.links)
         planner = self._planners[visit.claim.dialect]
-        planner.treat_thinking(plan.model, binds=not planner.binds_thinking(plan.model))
+        visit.bound_before = planner.binds_thinking(plan.model)
+        planner.treat_thinking(plan.model, binds=not none_left)
 
     def _learn(self, visit: _Visit, plan: Plan, head: Event) -> None:
         """Forget the other treatment of thinking where it was refused as well."""
         if visit.refused.count(Refusal.THINKING) > 1 and not isinstance(head, Accepted):
-            self._turn_treatment(visit, plan)
+            planner = self._planners[visit.claim.dialect]
+            planner.treat_thinking(plan.model, binds=visit.bound_before)
 
     def _books(self, claimed: Claim, plan: Plan, at: float) -> _Books:
         """Name the request's conversation, and remember the request for the next one."""

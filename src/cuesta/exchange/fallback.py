@@ -57,11 +57,17 @@ def fail_open(
             may hold an epoch whose bytes were never sent.
     """
     try:
-        request = json.loads(body)
-        wire = _WIRES[dialect]
-        links = _links(request[wire.key], dialect)
+        return (yield from _nearest(body, dialect, frozen, committing=committing))
     except Exception:  # noqa: BLE001 - whatever it is, the original is all there is
         return Fallback(None, "original bytes")
+
+
+def _nearest(
+    body: bytes, dialect: str, frozen: Recent[bytes, Frozen], *, committing: bool
+) -> Generator[Command, Event, Fallback]:
+    request = json.loads(body)
+    wire = _WIRES[dialect]
+    links = _links(request[wire.key], dialect)
     known = links[:-1] if committing else links
     past = yield from _past_a_cliff(known)
     epoch = _epoch(known, frozen, past)
@@ -69,7 +75,7 @@ def fail_open(
         yield from _note(links[-1], epoch.entry, frozen, foreign=committing)
         return Fallback(_thaw(request, wire.key, epoch), "frozen prefix of the epoch")
     entry = past.entry or _UNTOUCHED
-    checks = checks_prefixes(read_model(str(request.get("model", ""))))
+    checks = wire.thinks and checks_prefixes(read_model(str(request.get("model", ""))))
     if past is _NEVER or not checks:
         yield from _note(links[-1], entry, frozen, foreign=committing and checks)
         return Fallback(None, "original bytes")
@@ -133,14 +139,15 @@ def _plain_item(item: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Wire:
-    """Where a wire keeps its messages, and how one is normalised."""
+    """Where a wire keeps its messages, how one is normalised, and whether thinking is bound."""
 
     key: str
     plain: Callable[[dict[str, Any]], dict[str, Any]]
+    thinks: bool = False
 
 
 _WIRES = {
-    "anthropic": _Wire("messages", _plain_anthropic),
+    "anthropic": _Wire("messages", _plain_anthropic, thinks=True),
     "openai_chat": _Wire("messages", _plain_chat),
     "openai_responses": _Wire("input", _plain_item),
 }

@@ -304,11 +304,12 @@ class Planner:
         transcript = reading.transcript(entry.policy)
         sent = self._view(reading, entry)
         body = self._dialect.splice(request, sent.messages)
-        if decision.new and not attempt.read_only:
-            attempt.committing = True
-            yield Commit(links[-1], entry)
-            if not entry.foreign:
-                self._frozen.put(links[-1], sent.frozen(len(links), entry))
+        if decision.new:
+            if not attempt.read_only:
+                attempt.committing = True
+                yield Commit(links[-1], entry)
+                if not entry.foreign:
+                    self._frozen.put(links[-1], sent.frozen(len(links), entry))
         elif found.key is not None and not entry.foreign and found.key not in self._frozen:
             self._frozen.put(found.key, sent.frozen(links.index(found.key) + 1, entry))
         return Plan(

@@ -23,7 +23,8 @@ class Row:
 
     Attributes:
         needs: Argument names that the call must have.
-        shows: Arguments that are quoted, in this order.
+        shows: Short arguments that are quoted, in this order, each up to the limit.
+        texts: Arguments that are quoted behind them and share the limit.
         counts: Arguments of which only the length is kept: the text stands in a file by now.
         values: Arguments that must have a given value.
         tools: Tool names that it fits, lower case; empty: any.
@@ -32,16 +33,20 @@ class Row:
 
     needs: frozenset[str] = frozenset()
     shows: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
     values: tuple[tuple[str, str], ...] = ()
     tools: frozenset[str] = frozenset()
     dropped: bool = False
 
 
-def _editor(command: str, *shows: str, counts: tuple[str, ...] = ()) -> Row:
+def _editor(
+    command: str, *shows: str, texts: tuple[str, ...] = (), counts: tuple[str, ...] = ()
+) -> Row:
     return Row(
         needs=frozenset({"command", "path"}),
         shows=("command", "path", *shows),
+        texts=texts,
         counts=counts,
         values=(("command", command),),
     )
@@ -50,18 +55,20 @@ def _editor(command: str, *shows: str, counts: tuple[str, ...] = ()) -> Row:
 _TABLE = (
     _editor("view", "view_range"),
     _editor("create", counts=("file_text",)),
-    _editor("str_replace", "old_str"),
+    _editor("str_replace", texts=("old_str",)),
     _editor("insert", "insert_line"),
     _editor("undo_edit"),
     Row(tools=frozenset({"task_tracker"}), dropped=True),
-    Row(needs=frozenset({"command"}), shows=("command",)),
-    Row(needs=frozenset({"cmd"}), shows=("cmd",)),
-    Row(needs=frozenset({"keystrokes"}), shows=("keystrokes",)),
+    Row(tools=frozenset({"finish"})),
+    Row(needs=frozenset({"command"}), texts=("command",)),
+    Row(needs=frozenset({"cmd"}), texts=("cmd",)),
+    Row(needs=frozenset({"keystrokes"}), texts=("keystrokes",)),
     Row(
         needs=frozenset({"file_path", "old_string"}),
-        shows=("file_path", "old_string", "new_string"),
+        shows=("file_path",),
+        texts=("old_string", "new_string"),
     ),
-    Row(needs=frozenset({"path", "old"}), shows=("path", "old", "new")),
+    Row(needs=frozenset({"path", "old"}), shows=("path",), texts=("old", "new")),
     Row(needs=frozenset({"file_path", "content"}), shows=("file_path",), counts=("content",)),
     Row(needs=frozenset({"path", "content"}), shows=("path",), counts=("content",)),
 )
@@ -72,7 +79,7 @@ def signature(call: Block, limit: int) -> tuple[Quote, ...] | None:
 
     Args:
         call: A block of kind `CALL`.
-        limit: Characters that its arguments may take in all.
+        limit: Characters that its text may take.
 
     Returns:
         Literal pieces under their arguments' names, or None for a call that leaves no trace.
@@ -86,8 +93,9 @@ def signature(call: Block, limit: int) -> tuple[Quote, ...] | None:
     counted = (
         Quote("", key, counted=len(str(arguments[key]))) for key in row.counts if key in arguments
     )
-    shown = tuple(key for key in row.shows if key in arguments)
-    return (*_quotes(shown, arguments, limit), *(quote for quote in counted if quote.counted))
+    short = (quote for key in row.shows for quote in _quotes((key,), arguments, limit))
+    texts = _quotes(row.texts, arguments, limit)
+    return (*short, *texts, *(quote for quote in counted if quote.counted))
 
 
 def _fits(row: Row, tool: str, arguments: Mapping[str, object]) -> bool:
@@ -104,7 +112,7 @@ def _quotes(
     """Quote arguments one after another until the limit is used up."""
     quotes = []
     for key in keys:
-        text = first(_text(arguments[key]), limit)
+        text = first(_text(arguments.get(key, "")), limit)
         if text:
             quotes.append(Quote(text, first(key, 60)))
         limit -= len(text)

@@ -1,0 +1,91 @@
+"""`cuesta run` with OpenAI's API: the environment, Codex and Pi, and where their requests go."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from cli_support import CUESTA, HERE, cuesta, started
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="reads process states from /proc"
+)
+
+
+@pytest.fixture
+def start(agent, environment):
+    """Return a function that starts the agent, under another name if asked, beside its proxy."""
+
+    def start_agent(*options, name=None):
+        command = agent.command.split()
+        if name is not None:
+            program = Path(environment["HOME"]) / name
+            program.write_text(f"#!{sys.executable}\n{(HERE / 'agent.py').read_text()}")
+            program.chmod(0o700)
+            # An agent of another name takes its folder from the first word.
+            program.write_text(program.read_text().replace("sys.argv[1]", repr(str(agent.folder))))
+            command = [str(program), "hi"]
+        return started([*CUESTA, "run", *options, "--", *command], env=environment)
+
+    return start_agent
+
+
+def test_an_openai_address_of_the_environment_is_the_upstream(start, agent, environment, upstream):
+    environment["OPENAI_BASE_URL"] = f"{upstream.address}/api/openai/v1"
+    with start() as process:
+        agent.started_by(process)
+        seen = agent.state["environment"]
+        assert seen["OPENAI_BASE_URL"] == f"{seen['ANTHROPIC_BASE_URL']}/v1"
+        assert "good day" in agent.ask("post", '/v1/chat/completions {"model": "m"}')
+        assert upstream.paths[-1] == "/api/openai/v1/chat/completions"
+        agent.order("exit", "0")
+        assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("option", ["--openai-upstream", "--chatgpt-upstream"])
+def test_an_upstream_that_makes_no_sense_is_named(option, environment):
+    result = cuesta("run", option, "nonsense", "--", "true", env=environment)
+    assert result.returncode == 2
+    assert f"{option[2:].replace('-', '_')} must be a URL" in result.stderr
+
+
+def test_another_cuesta_is_refused_as_openai_s_upstream(serving, environment):
+    environment["OPENAI_BASE_URL"] = f"{serving.address}/v1"
+    result = cuesta("run", "--", "true", env=environment)
+    assert result.returncode == 2
+    assert "is a Cuesta proxy already" in result.stderr
+    assert "OPENAI_BASE_URL" in result.stderr
+    assert "--openai-upstream" in result.stderr
+
+
+def test_an_http_proxy_that_cannot_be_used_for_openai_stops_no_other_agent(environment, upstream):
+    environment["ALL_PROXY"] = "socks5://127.0.0.1:1080"
+    command = ("run", "--upstream", upstream.address, "--", "true")
+    assert cuesta(*command, env=environment).returncode == 0
+
+
+def test_codex_is_started_with_another_address(start, agent, environment, upstream):
+    folder = Path(environment["HOME"]) / ".codex"
+    folder.mkdir()
+    (folder / "config.toml").write_text(f'openai_base_url = "{upstream.address}/v1"')
+    with start(name="codex") as process:
+        agent.started_by(process)
+        flag, value, prompt = agent.state["argv"]
+        assert (flag, prompt) == ("-c", "hi")
+        address = json.loads(value.removeprefix("openai_base_url=")).removesuffix("/v1")
+        agent.order("exit", "0")
+        assert process.wait(timeout=60) == 0
+    assert address.startswith("http://127.0.0.1:")
+    assert address != upstream.address
+
+
+def test_pi_is_started_with_an_extension(start, agent):
+    with start(name="pi") as process:
+        agent.started_by(process)
+        flag, extension, prompt = agent.state["argv"]
+        assert (flag, prompt) == ("--extension", "hi")
+        assert Path(extension).is_file()
+        addresses = json.loads(agent.state["environment"]["CUESTA_PI_PROVIDERS"])
+        assert addresses["openai"].startswith("http://127.0.0.1:")
+        agent.order("exit", "0")
+        assert process.wait(timeout=60) == 0
