@@ -1,29 +1,30 @@
 """Judge generated histories in two processes and print what was seen.
 
-Usage: python scripts/conformance.py HISTORIES [FIRST_SEED]
+Usage: python scripts/conformance.py HISTORIES [WIRE]
 """
 
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
+from functools import partial
 
 from cuesta.exchange.engine import Engine
 from cuesta.exchange.options import CompactionOptions
 from cuesta.testing.conformance import Report, judge_history
 from cuesta.testing.driver import Bench
-from cuesta.testing.histories import ClientHistory, Feature
+from cuesta.testing.histories import ClientHistory
 
 BATCH = 20
 
 
-def judge(seeds: range) -> Report:
+def judge(wire: str, seeds: range) -> Report:
     """Judge a batch of histories, one in ten at the automatic threshold."""
     report = Report()
     for seed in seeds:
         automatic = seed % 10 == 9
         options = CompactionOptions() if automatic else CompactionOptions(threshold=8000)
-        history = ClientHistory(seed, scale=6.0 if automatic else 1.0)
+        history = ClientHistory(seed, scale=6.0 if automatic else 1.0, wire=wire)
         judge_history(history, Bench(Engine(options)), report)
     return report
 
@@ -52,7 +53,7 @@ def show(report: Report) -> None:
     print(f"  behind an external cliff    {report.external:>8,}")
     for action, count in sorted(report.actions.items()):
         print(f"  {action:<28}{count:>8,}")
-    rarest = min(Feature, key=lambda feature: report.features[feature])
+    rarest = min(report.features, key=lambda feature: report.features[feature])
     print(f"rarest feature: {rarest.name.lower()}, in {report.features[rarest]} histories")
     for line in report.broken[:20]:
         print("BROKEN", line)
@@ -61,16 +62,17 @@ def show(report: Report) -> None:
 def main() -> int:
     """Judge and print; 1 if Cuesta made anything invalid."""
     count = int(sys.argv[1])
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    wire = sys.argv[2] if len(sys.argv) > 2 else "anthropic"
     started = time.monotonic()
     total = Report()
-    batches = [range(n, min(n + BATCH, first + count)) for n in range(first, first + count, BATCH)]
+    batches = [range(n, min(n + BATCH, count)) for n in range(0, count, BATCH)]
     with ProcessPoolExecutor(2) as pool:
-        for done, report in enumerate(pool.map(judge, batches), 1):
+        for done, report in enumerate(pool.map(partial(judge, wire), batches), 1):
             add(total, report)
             print(f"\r{total.histories} of {count} histories", end="", file=sys.stderr, flush=True)
             if done == len(batches):
                 print(file=sys.stderr)
+    print(f"wire                          {wire:>20}")
     show(total)
     print(f"seconds                       {time.monotonic() - started:>8.0f}")
     return 1 if total.broken or total.failed else 0

@@ -81,7 +81,7 @@ def test_a_killed_proxy_is_back_for_the_next_request(running, agent):
     agent.order("exit", "0")
     out, err = said(running)
     assert out == ""
-    assert err.count("\n") == err.count("cuesta: ") + err.count("ANTHROPIC_BASE_URL?") == 2
+    assert err == "cuesta: 1 request came, none was a conversation\n"
 
 
 def test_the_proxy_ends_with_a_killed_launcher(running, agent):
@@ -214,13 +214,16 @@ def test_warnings_stand_before_the_start(tmp_path, environment):
     assert max(map(len, result.stderr.splitlines())) <= 80
 
 
-def status(calls=62, cliffs=4, failed=0, account=None):
+def status(calls=62, cliffs=4, failed=0, account=None, passed=0, unanswered=0, refused=0):
     model = {"requests": calls, "raw_tokens": 31_000_000, "sent_tokens": 12_400_000}
     return {
         "models": {"m": model} if calls else {},
         "cliffs": cliffs,
-        "requests": {"keep": calls, "failed": failed},
+        "requests": {"keep": calls - failed, "failed": failed, "pass": passed},
         "account": account,
+        "unanswered": unanswered,
+        "refused": refused,
+        "trouble": "no answer from example.com: no connection" if unanswered else "",
     }
 
 
@@ -249,10 +252,29 @@ IN_TOKENS = "62 calls, 4 cliffs, 18.6M of 31M prompt tokens saved (estimate)"
         (status(), IN_TOKENS),
         (status(calls=1, cliffs=0, account=account()), "1 call, 0 cliffs"),
         (status(cliffs=0, failed=2), "62 calls, 0 cliffs, 2 failed open: see `cuesta explain`"),
+        (status(calls=0, passed=1), "1 request came, none was a conversation"),
+        (status(calls=0, passed=3), "3 requests came, none was a conversation"),
+        (
+            status(calls=4, cliffs=0, passed=1, unanswered=3, refused=1),
+            "4 calls, 0 cliffs\n"
+            "3 of 5 requests got no answer; the last: no answer from example.com: no connection\n"
+            "1 of 5 requests got an error for an answer: see `cuesta explain`",
+        ),
     ],
 )
 def test_the_saving_in_words(told, line):
     assert saving_line(told) == line
+
+
+def test_an_upstream_that_is_not_there_is_told_at_the_end(agent, environment):
+    argv = [*CUESTA, "run", "--upstream", "http://127.0.0.1:1", "--", *agent.command.split()]
+    with started(argv, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        agent.started_by(process)
+        assert "502" in agent.ask("post", f"/v1/messages {CALL}")
+        agent.order("exit", "0")
+        _, err = said(process)
+    assert "1 of 1 request got no answer; the last: no answer from 127.0.0.1" in err
+    assert max(map(len, err.splitlines())) <= 80
 
 
 def test_nothing_saved_because_nothing_came():

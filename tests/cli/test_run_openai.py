@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_support import CUESTA, HERE, cuesta, started
+from cli_support import CUESTA, cuesta, started
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="reads process states from /proc"
@@ -13,26 +13,26 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture
-def start(agent, environment):
-    """Return a function that starts the agent, under another name if asked, beside its proxy."""
+def told(environment, tmp_path):
+    """Return a function that runs a program of any name, and tells how it was started."""
 
-    def start_agent(*options, name=None):
-        command = agent.command.split()
-        if name is not None:
-            program = Path(environment["HOME"]) / name
-            program.write_text(f"#!{sys.executable}\n{(HERE / 'agent.py').read_text()}")
-            program.chmod(0o700)
-            # An agent of another name takes its folder from the first word.
-            program.write_text(program.read_text().replace("sys.argv[1]", repr(str(agent.folder))))
-            command = [str(program), "hi"]
-        return started([*CUESTA, "run", *options, "--", *command], env=environment)
+    def run_named(name):
+        program = tmp_path / name
+        told = tmp_path / "told.json"
+        program.write_text(
+            f"#!{sys.executable}\nimport json, os, sys\n"
+            f"json.dump([sys.argv[1:], dict(os.environ)], open({str(told)!r}, 'w'))\n"
+        )
+        program.chmod(0o700)
+        assert cuesta("run", "--", str(program), "hi", env=environment).returncode == 0
+        return json.loads(told.read_text())
 
-    return start_agent
+    return run_named
 
 
-def test_an_openai_address_of_the_environment_is_the_upstream(start, agent, environment, upstream):
+def test_an_openai_address_of_the_environment_is_the_upstream(agent, environment, upstream):
     environment["OPENAI_BASE_URL"] = f"{upstream.address}/api/openai/v1"
-    with start() as process:
+    with started([*CUESTA, "run", *agent.command.split()], env=environment) as process:
         agent.started_by(process)
         seen = agent.state["environment"]
         assert seen["OPENAI_BASE_URL"] == f"{seen['ANTHROPIC_BASE_URL']}/v1"
@@ -64,28 +64,19 @@ def test_an_http_proxy_that_cannot_be_used_for_openai_stops_no_other_agent(envir
     assert cuesta(*command, env=environment).returncode == 0
 
 
-def test_codex_is_started_with_another_address(start, agent, environment, upstream):
+def test_codex_is_started_with_another_address(told, environment, upstream):
     folder = Path(environment["HOME"]) / ".codex"
     folder.mkdir()
     (folder / "config.toml").write_text(f'openai_base_url = "{upstream.address}/v1"')
-    with start(name="codex") as process:
-        agent.started_by(process)
-        flag, value, prompt = agent.state["argv"]
-        assert (flag, prompt) == ("-c", "hi")
-        address = json.loads(value.removeprefix("openai_base_url=")).removesuffix("/v1")
-        agent.order("exit", "0")
-        assert process.wait(timeout=60) == 0
-    assert address.startswith("http://127.0.0.1:")
-    assert address != upstream.address
+    (flag, value, prompt), _ = told("codex")
+    assert (flag, prompt) == ("-c", "hi")
+    assert value.startswith('openai_base_url="http://127.0.0.1:')
+    assert upstream.address not in value
 
 
-def test_pi_is_started_with_an_extension(start, agent):
-    with start(name="pi") as process:
-        agent.started_by(process)
-        flag, extension, prompt = agent.state["argv"]
-        assert (flag, prompt) == ("--extension", "hi")
-        assert Path(extension).is_file()
-        addresses = json.loads(agent.state["environment"]["CUESTA_PI_PROVIDERS"])
-        assert addresses["openai"].startswith("http://127.0.0.1:")
-        agent.order("exit", "0")
-        assert process.wait(timeout=60) == 0
+def test_pi_is_started_with_an_extension(told):
+    (flag, extension, prompt), environment = told("pi")
+    assert (flag, prompt) == ("--extension", "hi")
+    assert Path(extension).is_file()
+    addresses = json.loads(environment["CUESTA_PI_PROVIDERS"])
+    assert addresses["openai"].startswith("http://127.0.0.1:")

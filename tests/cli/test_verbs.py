@@ -1,17 +1,21 @@
 """The verbs besides `run`: help that teaches, and answers that fit the screen."""
 
+import http.server
 import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
 import pytest
 from cli_support import CALL, CUESTA, cuesta, started
 
+from cuesta.cli.main import main
+from cuesta.cli.text import cells
 from cuesta.core.usage import Usage
-from cuesta.store.sqlite import open_store
+from cuesta.store.sqlite import FILE_NAME, open_store
 from cuesta.trace.event import TraceEvent
 
 
@@ -201,6 +205,120 @@ def test_status_sums_what_was_kept(environment):
     assert "requests  3: 1 as they were, 1 compacted, 1 passed on\n" in text
     assert "cliffs    1, 1 of them external\n" in text
     assert "prompts   61K tokens sent of 204K (70 % less; estimates)\n" in text
+
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07模型\u202egnp\r\n\u2028-- 2001-01-01 --\u0301\u0301\x9b31m"
+
+
+@pytest.mark.parametrize("verb", ["status", "explain"])
+@pytest.mark.parametrize("length", [1, 50])
+def test_text_of_a_client_moves_no_cursor_and_breaks_no_column(verb, length, environment, tmp_path):
+    text = HOSTILE * length
+    store = open_store(tmp_path / "state" / "cuesta")
+    store.record(TraceEvent(0, "", text, text, text, text, text, status=404))
+    store.record(TraceEvent(1, text, text, text, text, "keep", text, status=200, raw_tokens=5))
+    store.close()
+    shown = cuesta(verb, env=environment).stdout
+    assert shown.replace("\n", "").isprintable()
+    assert max(map(cells, shown.splitlines())) <= 80
+    table = shown.splitlines()
+    if verb == "status":
+        (row,) = [line for line in table if "模型" in line]
+        (heading,) = [line for line in table if line.startswith("billed")]
+        assert cells(row) == cells(heading)
+    else:
+        at = table[0].index("why")
+        rows = [line for line in table[1:] if line and not line.startswith("-- 1970")]
+        assert all(cells(line[: -len(line.lstrip())] or "") in (0, at) for line in rows)
+
+
+@pytest.mark.usefixtures("kept")
+def test_explain_uses_a_wider_screen_and_says_what_external_means(environment):
+    narrow = cuesta("explain", env=environment).stdout.splitlines()
+    environment["COLUMNS"] = "120"
+    wide = cuesta("explain", env=environment).stdout.splitlines()
+    assert 80 < widest("\n".join(wide)) <= 120
+    assert len(wide) < len(narrow)
+    for table in (narrow, wide):
+        (legend,) = [n for n, line in enumerate(table) if line.startswith("external: something")]
+        assert table[legend - 1] == ""
+    one = cuesta("explain", "-n", "1", env=environment).stdout
+    assert "external" not in one
+
+
+@pytest.mark.parametrize("verb", ["status", "explain"])
+@pytest.mark.parametrize("port", ["0", "-3", "65536", "99999", "x", "9" * 5000, "٣"])
+def test_a_port_that_cannot_be_is_a_mistake_in_the_option(verb, port, environment):
+    result = cuesta(verb, "--port", port, env=environment)
+    assert result.returncode == 2
+    assert "argument --port: expected a port from 1 to 65535" in result.stderr
+
+
+ELSE = [
+    b"[]", b"{}", b"null", b"1", b'"text"', b'{"ok": true}', b"<html>", b"[1, 2]", b'[{"v": 99}]',
+    b'{"models": 1, "requests": 2}', b'[{"at": "x"}]', b"[" * 100_000, b"\xff",
+    b'{"requests": {"keep": "x"}, "models": {}, "cliffs": 0, "external_cliffs": 0, "degraded": 0}',
+    b'[{"at": 1e300, "conversation": "", "dialect": "", "path": "", "model": "", "action": "", '
+    b'"reason": ""}]',
+]  # fmt: skip
+
+
+@pytest.fixture
+def another():
+    """A server that is no Cuesta and answers whatever it is told."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-length", str(len(self.server.body)))
+            self.end_headers()
+            self.wfile.write(self.server.body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"), [*(("status", b) for b in ELSE), *(("explain", b) for b in ELSE[1:])]
+)
+def test_another_server_on_the_port_is_told_apart(verb, body, another, capsys):
+    another.body = body
+    assert main([verb, "--port", str(another.server_port)]) == 1
+    assert "no Cuesta proxy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["status", "explain"])
+def test_who_only_reads_leaves_a_damaged_database_where_it_is(verb, environment, tmp_path):
+    folder = tmp_path / "state" / "cuesta"
+    open_store(folder).close()
+    (folder / FILE_NAME).write_bytes(b"this is no database\n" * 500)
+    before = sorted(path.name for path in folder.iterdir())
+    result = cuesta(verb, env=environment)
+    assert result.returncode == 1
+    assert "the database is damaged" in result.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert (folder / FILE_NAME).read_bytes().startswith(b"this is no database")
+
+
+def test_status_tells_what_was_saved(environment, tmp_path):
+    usage = Usage(input=1_000, output=10)
+    store = open_store(tmp_path / "state" / "cuesta")
+    store.record(
+        TraceEvent(
+            0, "c", "anthropic", "/v1/messages", "claude-opus-5-5", "replace", "", status=200,
+            usage=usage, raw_tokens=100_000, sent_tokens=1_000, cliffs=1, new_cliff=True,
+        )
+    )  # fmt: skip
+    store.close()
+    text = cuesta("status", env=environment).stdout
+    (line,) = [line for line in text.splitlines() if line.startswith("worth")]
+    assert " saved of $" in line
 
 
 def test_an_unknown_price_is_said_and_a_login_is_not_billed(environment, tmp_path):

@@ -425,7 +425,6 @@ def _fails(command: Command) -> None:
         raise OSError("the disk is gone")
 
 
-
 @pytest.mark.parametrize(
     ("path", "key", "model"),
     [

@@ -98,7 +98,11 @@ COMMON = {
     ),
 }
 SHOWN = {
-    CHAT: {**COMMON, Feature.REMINDERS: behind(is_output, has_role("user"))},
+    CHAT: {
+        **COMMON,
+        Feature.REMINDERS: behind(is_output, has_role("user")),
+        Feature.MARKER_FLIPS: lambda messages: "cache_control" in json.dumps(messages[-1]),
+    },
     RESPONSES: {
         **COMMON,
         Feature.REMINDERS: behind(is_output, has_role("user")),
@@ -185,6 +189,10 @@ def test_side_calls_offer_no_tools_or_ask_for_a_compaction(play, wire):
     )
 
 
+def kind_of_last(body):
+    return None if isinstance(body["input"], str) else kind(body["input"][-1])
+
+
 def side_kind(wire, request):
     body = request.json
     if wire == CHAT:
@@ -196,7 +204,7 @@ def side_kind(wire, request):
         assert "stream" not in body
         assert [item["type"] for item in request.answered] == ["compaction"]
         return "compact"
-    if body["input"][-1].get("type") == "compaction_trigger":
+    if kind_of_last(body) == "compaction_trigger":
         assert [item["type"] for item in request.answered] == ["compaction"]
         return "trigger"
     assert request.answered[0]["type"] == "message"

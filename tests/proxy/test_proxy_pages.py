@@ -74,6 +74,50 @@ def test_status_says_when_less_is_kept_than_promised(run):
     run(main())
 
 
+def test_what_a_client_calls_things_is_kept_only_so_far(run):
+    def exchange(arrived):
+        long = {"model": "m" * 5_000_000, "reason": "r" * 5_000_000}
+        event = dataclasses.replace(trace_event(arrived), **long)
+        yield from sent(None, "", "test")
+        yield Record(event)
+
+    async def main():
+        store = MemoryStore()
+        async with Upstream() as upstream, proxy_to(upstream, Engine(exchange), store) as proxy:
+            await ask(proxy, request("/" + "p" * 100_000, body=b"{}"))
+            (event,) = await page(proxy, "explain")
+            assert event["path"] == "/" + "p" * 116 + "..."
+            assert event["model"] == "m" * 97 + "..."
+            assert event["reason"] == "r" * 197 + "..."
+            assert list((await page(proxy, "status"))["models"]) == [event["model"]]
+            (kept,) = store.events(1)
+            assert kept.to_dict() == event
+
+    run(main())
+
+
+def test_status_tells_why_no_answer_came(run):
+    def exchange(arrived):
+        answered = yield from sent(None, "", "test")
+        yield Record(trace_event(arrived, status=answered.status))
+
+    async def main():
+        async with proxy_to("http://127.0.0.1:1", Engine(exchange)) as proxy:
+            answer = await ask(proxy, request(body=b"{}"))
+            status = await page(proxy, "status")
+            assert (status["unanswered"], status["refused"]) == (1, 0)
+            assert answer.error == f"cuesta: {status['trouble']}"
+        async with (
+            Upstream(sends(response(b"{}", status=b"429 Too Many"))) as upstream,
+            proxy_to(upstream, Engine(exchange)) as proxy,
+        ):
+            await ask(proxy, request(body=b"{}"))
+            status = await page(proxy, "status")
+            assert (status["unanswered"], status["refused"], status["trouble"]) == (0, 1, "")
+
+    run(main())
+
+
 def test_our_pages_leave_the_connection_open(run):
     async def main():
         async with (

@@ -75,7 +75,20 @@ def test_pages_from_elsewhere_may_not(origin):
         (request("/-/cuesta/nothing", method="GET"), 404, "/-/cuesta/status"),
         (request("/-/cuesta/status", method="POST"), 405, "GET"),
         (request("/-/cuesta/explain?n=0", method="GET"), 400, "1 to 1000"),
-        (request("/-/cuesta/explain?n=x", method="GET"), 400, "1 to 1000"),
+        *(
+            (request(f"/-/cuesta/explain?n={n}", method="GET"), 400, "1 to 1000")
+            for n in (
+                "x",
+                "-1",
+                "1001",
+                "10000",
+                "0199",
+                "0" * 300 + "199",
+                "9" * 5000,
+                "1_0",
+                "+1",
+            )
+        ),
     ],
 )
 def test_a_refusal_says_what_and_why_and_nothing_goes_upstream(run, data, status, words):

@@ -62,6 +62,8 @@ def main(argv: list[str]) -> int:
 
 
 def _read(records: list[dict[str, Any]]) -> tuple[list[TraceEvent], list[str]]:
+    if not isinstance(records, list):
+        raise TypeError("not a list of records")
     events = [TraceEvent.from_dict(record) for record in records]
     return events, _lines(events)
 

@@ -69,8 +69,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except ConfigError as error:
         return _complain(error, 2)
-    except (CuestaError, OSError) as error:
+    except CuestaError as error:
         return _complain(error, 1)
+    except OSError as error:
+        return _complain(_in_words(error), 1)
     except KeyboardInterrupt:
         return 130
     return status
@@ -96,20 +98,28 @@ def _dispatch(words: list[str]) -> int:
         raise ConfigError("`cuesta run` needs Linux or macOS; here, use `cuesta serve`")
     if verb == "demo":
         return _demo(words[1:])
+    from cuesta.cli.options import unknown_variables  # noqa: PLC0415 - these verbs need it anyway
+
+    for warning in unknown_variables(os.environ):
+        tell(f"warning: {warning}")
     module = importlib.import_module(f"cuesta.cli.{verb}")
     return cast("Callable[[list[str]], int]", module.main)(words[1:])
 
 
 def _demo(words: list[str]) -> int:
     from cuesta.cli.demo import demo  # noqa: PLC0415 - slow to load, seldom needed
-    from cuesta.cli.options import Parser  # noqa: PLC0415 - likewise
+    from cuesta.cli.options import Parser, options_of  # noqa: PLC0415 - likewise
+    from cuesta.exchange.options import CompactionOptions  # noqa: PLC0415 - likewise
 
     parser = Parser("cuesta demo", _DEMO_HELP)
     parser.add_argument(
         "--out", type=Path, default=Path("demo-out"), metavar="DIR", help="folder for the report"
     )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--threshold", type=int, metavar="N", help="drop above this many tokens")
+    threshold = next(o for o in options_of(CompactionOptions) if o.name == "threshold")
+    parser.add_argument(
+        "--threshold", type=threshold.from_flag, metavar="N", help="drop above this many tokens"
+    )
     parser.add_argument(
         "--profile", choices=("default", "paper"), default="default", help="how to compact"
     )
@@ -117,7 +127,13 @@ def _demo(words: list[str]) -> int:
     return demo(arguments.out, arguments.json, arguments.threshold, arguments.profile)
 
 
-def _complain(error: Exception, status: int) -> int:
+def _in_words(error: OSError) -> str:
+    """Return what went wrong with which file, without the number that Python puts first."""
+    reason = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def _complain(error: Exception | str, status: int) -> int:
     tell(f"error: {error}")
     return status
 

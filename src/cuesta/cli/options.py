@@ -23,7 +23,7 @@ from cuesta.exchange.options import CompactionOptions
 from cuesta.proxy.options import ProxyOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 T = TypeVar("T")
 DECLARATIONS = (ProxyOptions, CompactionOptions)
@@ -33,6 +33,9 @@ _WORDS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
 }
+_LEAST = {"threshold": 1_000, "window": 4_000}
+"""Smaller figures leave no room for a conversation; 0 stands for a choice of our own."""
+_ENVIRONMENT_ONLY = frozenset({"CUESTA_CONFIG", "CUESTA_PI_PROVIDERS"})
 _METAVARS = {int: "N", float: "N", Path: "PATH"}
 _NOUNS = {bool: "true or false", int: "a whole number", float: "a number", tuple: "a list of texts"}
 
@@ -47,6 +50,7 @@ class Option:
         help: What it does.
         default: The value where nobody gives one.
         choices: The only values allowed; empty: any.
+        check: Raises `ValueError` for a value (or part of a list) that makes no sense, if given.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Option:
     help: str
     default: Any
     choices: tuple[str, ...]
+    check: Callable[[Any], None] | None = None
 
     @property
     def key(self) -> str:
@@ -76,16 +81,18 @@ class Option:
                 raise ValueError(self._expected(text))
             return _WORDS[text.lower()]
         if self.kind is tuple:
-            return tuple(part.strip() for part in text.split(",") if part.strip())
+            parts = (part.strip() for part in text.split(","))
+            return tuple(self._checked(part) for part in parts if part)
         try:
-            return self._checked(self.kind(text))
+            value = self.kind(text)
         except ValueError:
             raise ValueError(self._expected(text)) from None
+        return self._checked(value)
 
     def from_flag(self, text: str) -> Any:  # noqa: ANN401 - the option's own kind
-        """Read a flag's text, with the error that `argparse` puts behind the flag's name."""
+        """Read a flag's text, for a list one part, with the error for `argparse` to name."""
         try:
-            return self.from_text(text)
+            return self._checked(text) if self.kind is tuple else self.from_text(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -100,7 +107,7 @@ class Option:
             and isinstance(value, list)
             and all(isinstance(v, str) for v in value)
         ):
-            return tuple(value)
+            return tuple(self._checked(part) for part in value)
         if self.kind is float and type(value) is int:
             return float(value)
         if self.kind is Path and isinstance(value, str):
@@ -112,6 +119,11 @@ class Option:
     def _checked(self, value: Any) -> Any:  # noqa: ANN401 - passed through
         if self.choices and value not in self.choices:
             raise ValueError(self._expected(value))
+        least = _LEAST.get(self.name, 0)
+        if least and value != 0 and value < least:
+            raise ValueError(f"expected 0 or at least {least}, not {value}")
+        if self.check is not None:
+            self.check(value)
         return value
 
     def _expected(self, value: object) -> str:
@@ -129,7 +141,14 @@ def options_of(declaration: type) -> Iterator[Option]:
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
         choices = tuple(field.metadata.get("choices", ()))
-        yield Option(field.name, _kind(hints[field.name]), field.metadata["help"], default, choices)
+        yield Option(
+            field.name,
+            _kind(hints[field.name]),
+            field.metadata["help"],
+            default,
+            choices,
+            field.metadata.get("check"),
+        )
 
 
 def _kind(hint: Any) -> type:  # noqa: ANN401 - a type hint
@@ -183,9 +202,10 @@ def add_flags(
         if option.kind is bool:
             keywords["action"] = argparse.BooleanOptionalAction
         else:
-            keywords["type"] = str if option.kind is tuple else option.from_flag
+            keywords["type"] = option.from_flag
             keywords["action"] = "append" if option.kind is tuple else "store"
-            keywords["metavar"] = _METAVARS.get(option.kind, "TEXT")
+            choices = "|".join(option.choices)
+            keywords["metavar"] = choices or _METAVARS.get(option.kind, "TEXT")
         group.add_argument(
             f"--{option.key}", dest=option.name, default=argparse.SUPPRESS, **keywords
         )
@@ -239,6 +259,18 @@ def gather(arguments: argparse.Namespace, environ: Mapping[str, str], *declarati
             flag = getattr(arguments, option.name)
             values[option.name] = tuple(flag) if option.kind is tuple else flag
     return Given(values)
+
+
+def unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    """Say in words which `CUESTA_` variables mean nothing, and what may have been meant."""
+    options = (option for declaration in DECLARATIONS for option in options_of(declaration))
+    known = {option.variable for option in options} | _ENVIRONMENT_ONLY
+    for name in sorted(environ):
+        if name.startswith("CUESTA_") and name not in known:
+            names = {other.removeprefix("CUESTA_"): other for other in known}
+            near = difflib.get_close_matches(name.removeprefix("CUESTA_"), names, n=1)
+            hint = f"; did you mean {names[near[0]]}?" if near else "."
+            yield f"the environment variable {name} is no option of Cuesta's{hint}"
 
 
 def _file(flag: str | None, environ: Mapping[str, str]) -> Path | None:

@@ -15,13 +15,14 @@ from cuesta.cli import tell
 from cuesta.cli.launcher import Proxy, leave, listen, run_beside
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather, to_environment
 from cuesta.cli.serve import check_upstreams
+from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.harnesses import Launch, find_harness
 from cuesta.proxy.options import UPSTREAMS, ProxyOptions
 from cuesta.store.paths import state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _TEXT = """\
 Start an agent with a proxy of its own on a free port. The agent runs as it
@@ -44,6 +45,7 @@ _NOTHING_CAME = (
     "no request came through the proxy. Does the agent take its address from\n"
     "OPENAI_BASE_URL or ANTHROPIC_BASE_URL? A setting of its own may go before it."
 )
+_ADDRESSES = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
 _NOT_EXECUTABLE = 126
 _NOT_FOUND = 127
 
@@ -72,7 +74,7 @@ def main(argv: list[str]) -> int:
     launch = Launch(tuple(command), os.environ, Path.cwd(), address, **chosen)
     launch = find_harness(command).prepare(launch)
     found = {name: getattr(launch, name) or getattr(options, name) for name in UPSTREAMS}
-    options = dataclasses.replace(options, **found)
+    options = _with_upstreams(options, found)
     check_upstreams(options)
     for warning in launch.warnings:
         tell(f"warning: {warning}.")
@@ -82,6 +84,22 @@ def main(argv: list[str]) -> int:
     serve = (sys.executable, "-P", "-m", "cuesta.cli.main", "serve", "--run-id", run)
     proxy = Proxy(listener, serve, _environment(options, compaction), log)
     return _beside(proxy, launch, log)
+
+
+def _with_upstreams(options: ProxyOptions, found: Mapping[str, str]) -> ProxyOptions:
+    """Put the upstreams in that the flags, the environment or the agent's settings name.
+
+    Raises:
+        ConfigError: Naming where the address stands that makes no sense.
+    """
+    for name, address in found.items():
+        try:
+            options = dataclasses.replace(options, **{name: address})
+        except ConfigError as error:
+            named = (variable for variable in _ADDRESSES if os.environ.get(variable) == address)
+            source = next(named, "the agent's environment or settings")
+            raise ConfigError(f"{source}: {error}") from None
+    return options
 
 
 def _beside(proxy: Proxy, launch: Launch, log: Path) -> int:
@@ -122,9 +140,14 @@ def saving_line(status: Mapping[str, Any]) -> str:
     Returns:
         Dollars where they are billed and every price is known, prompt tokens otherwise.
     """
+    came = sum(status["requests"].values())
     calls = sum(model["requests"] for model in status["models"].values())
-    if not calls:
+    if not came:
         return _NOTHING_CAME
+    if not calls:
+        return "\n".join(
+            (f"{_count(came, 'request')} came, none was a conversation", *_in_vain(status))
+        )
     words = [_count(calls, "call"), _count(status["cliffs"], "cliff")]
     if status["cliffs"]:
         from cuesta.cli.status import saving  # noqa: PLC0415 - the command has ended by now
@@ -133,7 +156,17 @@ def saving_line(status: Mapping[str, Any]) -> str:
     failed = status["requests"].get("failed", 0)
     if failed:
         words.append(f"{failed} failed open: see `cuesta explain`")
-    return ", ".join(words)
+    return "\n".join((", ".join(words), *_in_vain(status)))
+
+
+def _in_vain(status: Mapping[str, Any]) -> Iterator[str]:
+    """Say which requests came to nothing."""
+    came = _count(sum(status["requests"].values()), "request")
+    if status["unanswered"]:
+        last = f"; the last: {status['trouble']}" if status["trouble"] else ""
+        yield f"{status['unanswered']} of {came} got no answer{last}"
+    if status["refused"]:
+        yield f"{status['refused']} of {came} got an error for an answer: see `cuesta explain`"
 
 
 def _count(number: int, noun: str) -> str:

@@ -6,10 +6,13 @@ import argparse
 import dataclasses
 import os
 import secrets
+import textwrap
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from cuesta.cli import tell
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather
+from cuesta.cli.text import printable
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.proxy.options import UPSTREAMS, ProxyOptions
@@ -38,6 +41,7 @@ Cuesta listens on {address}
 In the agent's shell:
   export ANTHROPIC_BASE_URL={address}"""
 
+_INDENT = 12
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _HTTP_PROXIES = ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 
@@ -63,6 +67,7 @@ def main(argv: list[str]) -> int:
     def announce(proxy: Proxy, store: Store) -> None:
         if arguments.fd is None:
             print(_block(options, compaction, proxy.port, store.degraded), flush=True)
+            proxy.on_drain = _tell_of_wait
 
     engine = Engine(compaction, seed=secrets.randbits(64))
     run(
@@ -87,19 +92,32 @@ class _OneRun:
         return self._engine.exchange(dataclasses.replace(arrived, run=self._run))
 
 
+def _tell_of_wait(answers: int, seconds: float) -> None:
+    noun = "answer" if answers == 1 else "answers"
+    tell(f"waiting for {answers} {noun}, up to {seconds:.0f} s; Ctrl-C again to cut")
+
+
+def _lines_of(text: str) -> list[str]:
+    """Return text in lines that stand behind a label; no word is broken, as it may be a path."""
+    width = 80 - _INDENT
+    return textwrap.wrap(
+        printable(text), width, break_long_words=False, break_on_hyphens=False
+    ) or [""]
+
+
 def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degraded: str) -> str:
     """Write what a person needs to know once the proxy listens."""
     from cuesta.store.paths import state_folder  # noqa: PLC0415 - only told, not used
 
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    records = "in memory only" if options.ephemeral else state_folder(options.state_dir)
+    records = "in memory only" if options.ephemeral else str(state_folder(options.state_dir))
     block = _BLOCK.format(
         address=address,
         upstream=options.upstream,
         profile=compaction.profile,
         threshold=compaction.threshold or "automatic",
-        records=degraded or records,
+        records=f"\n{' ' * _INDENT}".join(_lines_of(degraded or records)),
     )
     if options.host not in _LOOPBACK:
         block += "\n\nwarning: it is open to the network, and asks nobody who they are"
@@ -132,8 +150,7 @@ def _check_upstream(name: str, address: str) -> None:
     asked whether they are one.
     """
     parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{name} must be a URL like https://host, not {address!r}")
+    assert parts.hostname is not None  # noqa: S101 - the options were checked
     if any(os.environ.get(variable) for variable in _HTTP_PROXIES):
         from cuesta.proxy.environment import http_proxy_for  # noqa: PLC0415 - seldom needed
 

@@ -214,7 +214,7 @@ def ask(port: int, path: str, read: Callable[[Any], T]) -> T:
         return read(answer)
     except (ArithmeticError, AttributeError, KeyError, OSError, TypeError, ValueError):
         raise CuestaError(
-            f"what answers on 127.0.0.1 port {port} is no Cuesta proxy, or one of another version.\n"
+            f"what answers on 127.0.0.1 port {port} is no Cuesta proxy, or another version's.\n"
             "`cuesta serve` tells its port when it starts."
         ) from None
 

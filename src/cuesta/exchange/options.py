@@ -16,7 +16,10 @@ class CompactionOptions:
 
     profile: str = field(
         default="default",
-        metadata={"help": "what is kept, cut and dropped: `default`, or `paper` (to the letter)"},
+        metadata={
+            "help": "what is kept, cut and dropped: `default`, or `paper` (to the letter)",
+            "choices": ("default", "paper"),
+        },
     )
     threshold: int = field(
         default=0,

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _REASONS = {
     200: b"OK", 400: b"Bad Request", 403: b"Forbidden", 404: b"Not Found",
     405: b"Method Not Allowed", 413: b"Content Too Large", 426: b"Upgrade Required",
-    500: b"Internal Server Error", 502: b"Bad Gateway",
+    500: b"Internal Server Error", 502: b"Bad Gateway", 508: b"Loop Detected",
 }  # fmt: skip
 _KINDS = {
     403: "permission_error", 404: "not_found_error", 413: "request_too_large",
-    500: "api_error", 502: "api_error",
+    500: "api_error", 502: "api_error", 508: "api_error",
 }  # fmt: skip
 
 

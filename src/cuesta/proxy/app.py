@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+import secrets
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -22,7 +23,7 @@ from cuesta.proxy.visit import Call, House, Visit
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from cuesta.proxy.engine import Engine, TapFactory
     from cuesta.proxy.options import ProxyOptions
@@ -37,6 +38,7 @@ _HEADERS_LIMIT = 1_000
 _BACKLOG = 1024
 _SETTLE_S = 5.0
 _CLOSE_S = 1.0
+_OUR_FAULT = 500
 
 
 class Proxy:
@@ -67,6 +69,7 @@ class Proxy:
             routes=Routes(options),
             workers=self._workers,
             notes=options.header,
+            hop=secrets.token_hex(8),
         )
         self._visits: dict[asyncio.Task[None], Visit] = {}
         self._busy: set[web.RequestHandler] = set()
@@ -75,6 +78,8 @@ class Proxy:
         self._cut = asyncio.Event()
         self.port = options.port
         """The port that the proxy listens on; the real one, once started."""
+        self.on_drain: Callable[[int, float], None] | None = None
+        """Told, when a stop begins to wait, for how many answers and how many seconds at most."""
         self._web: web.Server | None = None
         self._listener: asyncio.Server | None = None
 
@@ -88,7 +93,7 @@ class Proxy:
             ConfigError: If the address cannot be listened on.
         """
         await self._house.routes.open()
-        self._web = web.Server(
+        self._web = _Server(
             self._handle,
             handler_cancellation=True,
             auto_decompress=False,
@@ -111,6 +116,11 @@ class Proxy:
             self._workers.close()
             raise ConfigError(_cannot_listen(self._options, error)) from error
         self.port = self._listener.sockets[0].getsockname()[1]
+        try:
+            self._house.routes.refuse_itself(self.port)
+        except ConfigError:
+            await self.stop(0)
+            raise
 
     async def stop(self, drain_s: float | None = None) -> None:
         """Stop listening, let running answers finish, then close.
@@ -123,7 +133,10 @@ class Proxy:
         if self._listener is not None:
             self._listener.close()
         self._close_connections(but=self._busy)
-        await self._drain(self._options.drain_s if drain_s is None else drain_s)
+        seconds = self._options.drain_s if drain_s is None else drain_s
+        if self._busy and seconds and self.on_drain:
+            self.on_drain(len(self._busy), seconds)
+        await self._drain(seconds)
         if self._web is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._connections_gone(), _CLOSE_S)
@@ -178,6 +191,7 @@ class Proxy:
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         guard.check(request.raw_path, request.raw_headers, self._allowed)
+        guard.check_hop(request.raw_headers, self._house.hop)
         run, target = guard.split_run(request.raw_path)
         if target.startswith(PREFIX):
             page = await self._reports.page(request.method, target)
@@ -196,6 +210,34 @@ class Proxy:
         return relay.answer or error_answer(
             request, 502, "the proxy stopped or failed before an answer came"
         )
+
+
+class _Connection(web.RequestHandler):
+    """A client's connection whose errors are answered in our words.
+
+    aiohttp's own answer to what it cannot read repeats it, and tells versions in `Server`.
+    """
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what is no proper HTTP, or what failed in us."""
+        theirs = super().handle_error(request, status, exc, message)
+        words = "what was sent is no valid HTTP request" if status < _OUR_FAULT else "it failed"
+        return error_answer(request, theirs.status, words)
+
+
+class _Server(web.Server):
+    """A server of such connections."""
+
+    def __call__(self) -> web.RequestHandler:
+        return _Connection(self, loop=self._loop, **self._kwargs)
 
 
 async def _read_body(request: web.BaseRequest) -> bytes:

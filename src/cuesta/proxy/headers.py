@@ -1,7 +1,7 @@
 """Headers on their way through: case, order and duplicates as they came, both ways.
 
-What concerns one connection only is taken out; nothing is added but the length of a changed body
-and, in answers, `x-cuesta`.
+What concerns one connection only is taken out; nothing is added but the length of a changed body,
+in answers `x-cuesta`, and in requests that stay on this machine `x-cuesta-hop`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ _HOP_BY_HOP = frozenset(
 )  # fmt: skip
 _OURS_TO_SET = frozenset((b"host", b"expect"))
 NOTE_LIMIT = 200
+HOP = b"x-cuesta-hop"
+"""Names the proxies that a request has passed; it leaves this machine with no request."""
 
 
 def values(headers: RawHeaders, name: bytes) -> list[bytes]:
@@ -38,20 +40,27 @@ def end_to_end(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     return [pair for pair in headers if pair[0].lower() not in dropped]
 
 
-def for_upstream(headers: RawHeaders, length: int, *, replaced: bool) -> list[tuple[str, str]]:
+def for_upstream(
+    headers: RawHeaders, length: int, *, replaced: bool, hop: str = ""
+) -> list[tuple[str, str]]:
     """Return a request's headers as they go on.
 
     Args:
         headers: As received.
         length: The length of the body that is sent, in bytes.
         replaced: Whether that body is ours and plain, whatever the client's was coded in.
+        hop: The name of this proxy, where the upstream is on this machine; empty: it is not.
     """
     sent = []
     for name, text in end_to_end(headers):
         lower = name.lower()
         if lower in _OURS_TO_SET or (replaced and lower == b"content-encoding"):
             continue
+        if lower == HOP and not hop:
+            continue
         sent.append((name, b"%d" % length if lower == b"content-length" else text))
+    if hop:
+        sent.append((HOP, hop.encode()))
     return [(name.decode(), text.decode()) for name, text in sent]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from cuesta.core.errors import ConfigError
+from cuesta.proxy import checks
 
 UPSTREAMS = ("upstream", "openai_upstream", "chatgpt_upstream")
 """The options that hold an upstream's address."""
@@ -20,24 +21,42 @@ class ProxyOptions:
 
     host: str = field(
         default="127.0.0.1",
-        metadata={"help": "address to listen on; anything but loopback opens it to the network"},
+        metadata={
+            "help": "address to listen on; anything but loopback opens it to the network",
+            "check": checks.host,
+        },
     )
-    port: int = field(default=4141, metadata={"help": "port to listen on; 0 takes a free one"})
+    port: int = field(
+        default=4141,
+        metadata={"help": "port to listen on; 0 takes a free one", "check": checks.port},
+    )
     upstream: str = field(
         default="https://api.anthropic.com",
-        metadata={"help": "where requests on Anthropic's paths go, and those that nobody claims"},
+        metadata={
+            "help": "where requests on Anthropic's paths go, and those that nobody claims",
+            "check": checks.address,
+        },
     )
     openai_upstream: str = field(
         default="https://api.openai.com",
-        metadata={"help": "where requests on OpenAI's paths go; without a path it means /v1"},
+        metadata={
+            "help": "where requests on OpenAI's paths go; without a path it means /v1",
+            "check": checks.address,
+        },
     )
     chatgpt_upstream: str = field(
         default="https://chatgpt.com/backend-api/codex",
-        metadata={"help": "where they go with a ChatGPT login instead of a key"},
+        metadata={
+            "help": "where they go with a ChatGPT login instead of a key",
+            "check": checks.address,
+        },
     )
     allow_host: tuple[str, ...] = field(
         default=(),
-        metadata={"help": "one more name under which clients may address the proxy"},
+        metadata={
+            "help": "one more name under which clients may address the proxy",
+            "check": checks.host_name,
+        },
     )
     header: bool = field(
         default=True,
@@ -53,12 +72,22 @@ class ProxyOptions:
     )
     drain_s: int = field(
         default=30,
-        metadata={"help": "seconds that running answers get to finish after a stop signal"},
+        metadata={
+            "help": "seconds that running answers get to finish after a stop signal",
+            "check": checks.not_negative,
+        },
     )
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if not 0 <= self.port <= 65_535:
-            raise ConfigError(f"port {self.port} does not exist: choose one from 0 to 65535")
-        if self.drain_s < 0:
-            raise ConfigError("drain_s must not be negative")
+        for option in fields(self):
+            value = getattr(self, option.name)
+            for part in value if isinstance(value, tuple) else (value,):
+                try:
+                    option.metadata.get("check", _anything)(part)
+                except ValueError as error:
+                    raise ConfigError(f"{option.name}: {error}") from None
+
+
+def _anything(_: object) -> None:
+    """Expect nothing of a value."""

@@ -72,6 +72,8 @@ class Relay:
         """The upstream's HTTP status, 0 where none came."""
         self.answer: Answer | None = None
         """What was sent to the client, as far as it was."""
+        self.trouble = ""
+        """Why no answer came, in the words that the client is told; empty: one came."""
         self.client_left = False
         """Whether the client was found to be gone."""
         self._request = request
@@ -102,7 +104,8 @@ class Relay:
                 )
             except UpstreamError as error:
                 self.status = 0
-                self.answer = error_answer(self._request, 502, str(error), persist=self._persist)
+                self.trouble = str(error)
+                self.answer = error_answer(self._request, 502, self.trouble, persist=self._persist)
                 with contextlib.suppress(ConnectionError):  # aiohttp finds out by itself
                     await self.answer.finish()
                 return

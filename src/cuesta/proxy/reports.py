@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from cuesta.core.errors import RequestError
+from cuesta.store.bounds import bounded
 from cuesta.store.totals import Totals
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 PREFIX = "/-/cuesta/"
 _EXPLAIN_DEFAULT = 20
 _EXPLAIN_LIMIT = 1_000
+_NUMBER = re.compile(r"[1-9][0-9]{0,3}")
 
 
 class Reports:
@@ -33,15 +36,21 @@ class Reports:
         self._started_at = time.time()
         self._totals = Totals()
         self._failures = 0
+        self._trouble = ""
 
     def record(self, event: TraceEvent) -> None:
-        """Keep a trace event and count it."""
+        """Keep a trace event, without what is too long in it, and count it."""
+        event = bounded(event)
         self._totals.add(event)
         self._store.record(event)
 
     def count_failure(self) -> None:
         """Count an exchange that failed."""
         self._failures += 1
+
+    def note_trouble(self, message: str) -> None:
+        """Remember why an upstream gave no answer, in the words that the client was told."""
+        self._trouble = message
 
     async def page(self, method: str, target: str) -> Any:  # noqa: ANN401 - JSON
         """Return the page at a target under `PREFIX`, as JSON's plain values.
@@ -69,6 +78,7 @@ class Reports:
             "started_at": self._started_at,
             "upstream": self._upstream,
             "failures": self._failures,
+            "trouble": self._trouble,
             "degraded": self._store.degraded,
             **self._totals.to_dict(),
         }
@@ -76,6 +86,6 @@ class Reports:
 
 def _count(query: str) -> int:
     text = parse_qs(query).get("n", [str(_EXPLAIN_DEFAULT)])[0]
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _EXPLAIN_LIMIT):
+    if not _NUMBER.fullmatch(text) or int(text) > _EXPLAIN_LIMIT:
         raise RequestError(f"n must be a number from 1 to {_EXPLAIN_LIMIT}")
     return int(text)

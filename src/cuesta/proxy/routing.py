@@ -110,6 +110,15 @@ class Routes:
         for upstream in upstreams:
             upstream.open(self._session)
 
+    def refuse_itself(self, port: int) -> None:
+        """Make sure that no upstream is the proxy that listens on a port of this machine.
+
+        Raises:
+            ConfigError: If one is.
+        """
+        for upstream in self._upstreams.values():
+            upstream.refuse_itself(port)
+
     async def close(self) -> None:
         """Close all connections."""
         if self._session is not None:

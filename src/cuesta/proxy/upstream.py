@@ -27,6 +27,7 @@ from yarl import URL
 
 from cuesta.core.errors import ConfigError, CuestaError
 from cuesta.proxy.environment import http_proxy_for, trust
+from cuesta.proxy.guard import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,7 @@ _CONNECT_S = 30.0
 _HEAD_LIMIT = 256 * 1024
 _HEADERS_LIMIT = 1_000
 _WRITE_SIZE = 256 * 1024
+_ANY = ("0.0.0.0", "[::]")  # noqa: S104 - an address to talk to
 _AIOHTTPS_OWN = ("Host", "Content-Length", "Proxy-Authorization")
 """Headers that aiohttp knows best: where the request goes, and how long a body is."""
 
@@ -115,10 +117,24 @@ class Upstream:
         """The host name, for messages."""
         self.secure = url.scheme == "https"
         """Whether it speaks TLS."""
+        self.local = is_ours(self.host.strip("[]").lower()) or self.host in _ANY
+        """Whether it is on this machine."""
         self._option = option
         self._url = url
         self._base = str(url).rstrip("/") + (path if url.raw_path in ("", "/") else "")
         self._session: ClientSession | None = None
+
+    def refuse_itself(self, port: int) -> None:
+        """Make sure that it is not the proxy that listens on a port of this machine.
+
+        Raises:
+            ConfigError: If it is.
+        """
+        if self.local and self._url.port == port:
+            raise ConfigError(
+                f"{self._option} is the address of this proxy itself (port {port}): requests would "
+                "go round for ever. Say where they should go"
+            )
 
     @cached_property
     def _proxy(self) -> str | None:

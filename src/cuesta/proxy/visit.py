@@ -55,6 +55,8 @@ class House:
     workers: Workers
     notes: bool
     """Whether answers tell what was done."""
+    hop: str
+    """This proxy's name in `x-cuesta-hop`."""
 
 
 @dataclass(slots=True)
@@ -152,7 +154,12 @@ class Visit:
     def _outgoing(self, send: Send) -> Outgoing:
         call = self._call
         content = call.body if send.body is None else send.body
-        headers = for_upstream(call.headers, len(content), replaced=send.body is not None)
+        headers = for_upstream(
+            call.headers,
+            len(content),
+            replaced=send.body is not None,
+            hop=self._house.hop if self._upstream.local else "",
+        )
         return Outgoing(
             method=call.method,
             target=self._target,
@@ -185,6 +192,8 @@ class Visit:
             return
         self._talk = asyncio.create_task(self._relay.run(self._upstream, outgoing, decide))
         await asyncio.wait((self._talk,))
+        if self._relay.trouble:
+            self._house.reports.note_trouble(self._relay.trouble)
         if not self._talk.cancelled() and (bug := self._talk.exception()) is not None:
             self._count_failure(bug)
 

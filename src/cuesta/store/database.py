@@ -63,11 +63,15 @@ def connect(path: Path, *, synchronous: str, busy_ms: int) -> sqlite3.Connection
     return connection
 
 
-def prepare(path: Path) -> str:
+def prepare(path: Path, *, mend: bool = True) -> str:
     """Create the folder, the file and the schema as far as they are missing.
 
     A damaged file is moved aside. What is created is for its owner alone; a folder that is there
     already keeps its permissions.
+
+    Args:
+        path: The database file.
+        mend: Whether a damaged file is moved aside; if not, its error is raised.
 
     Returns:
         What was moved aside and why, for a person to read; empty: nothing.
@@ -82,7 +86,7 @@ def prepare(path: Path) -> str:
         try:
             _create(path)
         except sqlite3.DatabaseError as error:
-            if not is_damage(error):
+            if not (mend and is_damage(error)):
                 raise
             moved = _move_aside(path)
             _create(path)
@@ -105,6 +109,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
+
+
+def in_words(error: Exception) -> str:
+    """Return what an error of the disk or the database says, without numbers and addresses."""
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return reason or type(error).__name__
 
 
 def is_damage(error: sqlite3.Error) -> bool:

@@ -15,9 +15,17 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from cuesta.core.errors import CuestaError
 from cuesta.core.ledger import Entry
 from cuesta.store.base import LEDGER_LIMIT, Store
-from cuesta.store.database import NewerSchemaError, connect, prepare, transaction
+from cuesta.store.database import (
+    NewerSchemaError,
+    connect,
+    in_words,
+    is_damage,
+    prepare,
+    transaction,
+)
 from cuesta.store.memory import MemoryStore
 from cuesta.store.totals import Totals
 from cuesta.store.trace_log import TraceLog
@@ -44,7 +52,28 @@ def open_store(folder: Path) -> Store:
     try:
         return SqliteStore(path, notice=prepare(path))
     except (OSError, sqlite3.Error, NewerSchemaError) as error:
-        return MemoryStore(f"nothing is kept on disk: {path}: {error}")
+        return MemoryStore(f"nothing is kept on disk: {path}: {in_words(error)}")
+
+
+def read_store(folder: Path) -> Store:
+    """Open the store of a state folder for somebody who only looks: what is damaged stays there.
+
+    Raises:
+        CuestaError: If the database cannot be read.
+    """
+    path = folder / FILE_NAME
+    try:
+        prepare(path, mend=False)
+        return SqliteStore(path)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise CuestaError(f"{path}\ncannot be read: {in_words(error)}") from error
+        raise CuestaError(
+            f"the database is damaged ({in_words(error)}):\n  {path}\n"
+            "It was left as it is; the next proxy that starts moves it aside and begins a new one."
+        ) from error
+    except (OSError, sqlite3.Error, NewerSchemaError) as error:
+        raise CuestaError(f"{path}\ncannot be read: {in_words(error)}") from error
 
 
 class SqliteStore:

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from cuesta.trace.event import TraceEvent
 
 
+MODELS_LIMIT = 200
+"""Models that are summed one by one."""
+OTHER = "other"
+"""The name under which all further ones are summed."""
+_FIRST_ERROR = 400
+
+
 @dataclass(slots=True)
 class ModelTotals:
     """The sums of one model, by the name under which it was requested."""
@@ -74,6 +81,10 @@ class Totals:
     cliffs: int = 0
     external_cliffs: int = 0
     aborted: int = 0
+    unanswered: int = 0
+    """Requests whose client waited in vain: no answer came."""
+    refused: int = 0
+    """Requests that were answered with an error's status."""
     models: dict[str, ModelTotals] = field(default_factory=dict)
     account: Account = field(default_factory=Account)
 
@@ -91,9 +102,17 @@ class Totals:
         self.cliffs += event.new_cliff
         self.external_cliffs += event.new_cliff and event.external
         self.aborted += event.aborted
+        self.unanswered += not event.status and not event.aborted
+        self.refused += event.status >= _FIRST_ERROR
         self.account.add(event)
-        if event.model:
-            self.models.setdefault(event.model, ModelTotals()).add(event)
+        if not event.model:
+            return
+        known = event.model in self.models or len(self.models) < MODELS_LIMIT
+        name = event.model if known else OTHER
+        self.models.setdefault(name, ModelTotals()).add(event)
+        if name == OTHER and event.model in self.account.unpriced:
+            self.account.unpriced.remove(event.model)
+            self.account.unpriced.add(OTHER)
 
     def to_dict(self, prices: PriceBook | None = None) -> dict[str, Any]:
         """Return the sums as plain values.
@@ -111,6 +130,8 @@ class Totals:
             "cliffs": self.cliffs,
             "external_cliffs": self.external_cliffs,
             "aborted": self.aborted,
+            "unanswered": self.unanswered,
+            "refused": self.refused,
             "models": {name: sums.to_dict(name, book) for name, sums in self.models.items()},
             "account": self.account.to_dict(),
         }

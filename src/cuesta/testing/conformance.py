@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from cuesta.testing.driver import Bench, Driven
 from cuesta.testing.histories import ClientHistory, Feature
-from cuesta.testing.simulator.judge import Conditions, Judge
-
-_PATH_COUNT = "/v1/messages/count_tokens"
+from cuesta.testing.simulator import Conditions, Judge
+from cuesta.testing.simulator.judging import WireJudge
+from cuesta.testing.simulator.registry import judge_of
+from cuesta.testing.simulator.responses.judge import ResponsesJudge
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ def judge_history(
     bench: Bench,
     report: Report,
     *,
+    conditions: Conditions | None = None,
     before: Callable[[Bench, int], None] = lambda _bench, _cliffs: None,
 ) -> None:
     """Run one conversation and add it to a report.
@@ -64,15 +67,15 @@ def judge_history(
         history: The conversation.
         bench: The engine and its ledger.
         report: Is added to.
+        conditions: What the provider is like.
         before: Called before each request with the bench and the cliffs so far; a test injects
             faults here.
     """
-    client, provider = Judge(Conditions()), Judge(Conditions())
+    client, provider = (judge_of(history.wire, conditions) for _ in range(2))
     most = 0
     while (body := history.request()) is not None:
         before(bench, most)
-        path = _PATH_COUNT if history.request_kind == "count_tokens" else "/v1/messages"
-        driven = bench.send(body, path=path)
+        driven = bench.send(body, path=history.path.partition("?")[0])
         most = max(most, driven.event.cliffs)
         _count(report, driven)
         counting = history.request_kind == "count_tokens"
@@ -86,15 +89,33 @@ def judge_history(
             message = sent.refusal.message if sent.refusal else "unreadable"
             report.broken.append(f"{history.label}: {message} [{driven.note}]")
             continue
-        prefix = raw.request.prefix
-        blocks = history.answer(lambda text, _: client.signatures.mint(prefix, text))  # noqa: B023
-        if blocks:
-            client.keep(raw.request, blocks)
-            provider.keep(sent.request, blocks)
+        _answer(history, (client, raw.request), (provider, sent.request))
     report.histories += 1
     report.checking += history.checks
     report.cliffs[most] += 1
     report.features.update(history.features.keys())
+
+
+def _answer(history: ClientHistory, *sides: tuple[WireJudge, Any]) -> None:
+    """Let the model answer, and both judges remember it behind what each of them saw."""
+    judge, request = sides[0]
+    content = history.answer(lambda text, _: _seal(judge, request, text))
+    if not content:
+        return
+    for judge, request in sides:
+        if isinstance(judge, ResponsesJudge):
+            judge.keep(request, content, history.response_id)
+        else:
+            judge.keep(request, content)
+
+
+def _seal(judge: WireJudge, request: Any, text: str) -> str:  # noqa: ANN401 - each wire's own
+    """Seal thinking as the provider does: bound to the client's own prefix."""
+    if isinstance(judge, Judge):
+        return judge.signatures.mint(request.prefix, text)
+    if isinstance(judge, ResponsesJudge):
+        return judge.memory.mint(text)
+    raise TypeError("nothing is sealed on this wire")
 
 
 def _count(report: Report, driven: Driven) -> None:

@@ -93,6 +93,11 @@ class ClientHistory:
         return self._wire.traits.name
 
     @property
+    def wire(self) -> WireName:
+        """What the client speaks."""
+        return self._given[5]
+
+    @property
     def checks(self) -> bool:
         """Whether that model refuses thinking that was produced behind another prefix."""
         return self._wire.traits.checks

@@ -61,7 +61,7 @@ class _Habits:
 class OpenAIChatWire(Wire):
     """A client on OpenAI's Chat Completions, or on a server that speaks it."""
 
-    features = COMMON
+    features = COMMON | {Feature.MARKER_FLIPS}
     path = "/v1/chat/completions"
     cut_notice = "The connection dropped mid-response. Go on from where it stopped."
 
@@ -126,8 +126,8 @@ class OpenAIChatWire(Wire):
         self.head = [Message("system", prompt)]
 
     def _write(self, message: Message, *, marked: bool) -> bytes:
-        del marked
-        return self.style.items(list(self._sent(message)))
+        sent = list(self._sent(message))
+        return self.style.items([*sent[:-1], _marked(sent[-1])] if marked else sent)
 
     def _sent(self, message: Message) -> Iterator[Block]:
         if message.role == "assistant":
@@ -180,6 +180,16 @@ class OpenAIChatWire(Wire):
         """Return the id of a call; Mistral's have nine characters."""
         number = name.removeprefix("toolu_")
         return number[:9] if self.traits.name.startswith("mistral") else f"call_{number}"
+
+
+def _marked(message: Block) -> Block:
+    """Mark a message for a cache, as gateways to other providers want it: on its last part."""
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if parts[-1].get("text") == "":
+        return message
+    marked = [*parts[:-1], {**parts[-1], "cache_control": {"type": "ephemeral"}}]
+    return {**message, "content": marked}
 
 
 def _returned(content: str | list[Block]) -> str | list[Block]:

@@ -196,7 +196,7 @@ class OpenAIResponsesWire(Wire):
         fields = {
             "model": self.traits.name,
             "instructions": TITLE_TASK,
-            "input": [{"role": "user", "content": [{"type": "input_text", "text": text}]}],
+            "input": text if self._dice.chance(0.5) else [{"role": "user", "content": text}],
             "text": {"format": wanted},
             "store": False,
             "stream": True,
