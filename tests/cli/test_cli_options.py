@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from cuesta.cli.options import Parser, add_flags, gather, options_of, to_environment
+from cuesta.cli.options import (
+    DECLARATIONS,
+    Parser,
+    add_flags,
+    gather,
+    options_of,
+    to_environment,
+    unknown_variables,
+)
 from cuesta.core.errors import ConfigError
 
 
@@ -88,8 +96,8 @@ def test_every_kind_reads_the_same_from_every_source(config):
     wanted = Server(7, ("a", "b"), ephemeral=True, pause=0.5, state=Path("s"))
     flags = ["--port=7", "--allow-host=a", "--allow-host", "b", "--ephemeral", "--pause=.5"]
     assert read([*flags, "--state=s"])[1] == wanted
-    assert read(environ=to_environment(wanted, Cuts(threshold=5)))[1] == wanted
-    assert read(environ=to_environment(wanted, Cuts(threshold=5)))[2] == Cuts(threshold=5)
+    assert read(environ=to_environment(wanted, Cuts(threshold=5000)))[1] == wanted
+    assert read(environ=to_environment(wanted, Cuts(threshold=5000)))[2] == Cuts(threshold=5000)
     toml = 'port=7\nallow-host=["a","b"]\nephemeral=true\npause=0.5\nstate="s"'
     assert read(file=config(toml))[1] == wanted
 
@@ -202,3 +210,60 @@ def test_parse_errors_are_not_argparse_s_own_exit():
     assert isinstance(parser, argparse.ArgumentParser)
     with pytest.raises(ConfigError):
         parser.parse_args(["stray"])
+
+
+MISTAKES = {
+    "host": ["http://x", "a b"],
+    "port": ["-1", "65536", "1.5", "x"],
+    "upstream": ["nonsense", "http://127.0.0.1:99999", "http://[::1", "http://h h/", "ftp://x"],
+    "openai_upstream": ["http://x:0"],
+    "chatgpt_upstream": ["https://u:secret@x"],
+    "allow_host": ["http://x", "x:80", "*", "*.example", "a/b"],
+    "drain_s": ["-1", "x"],
+    "profile": ["loud", "Default"],
+    "threshold": ["-1", "1", "999", "x"],
+    "window": ["-200000", "3999"],
+}
+
+
+@pytest.mark.parametrize("source", ["flag", "variable", "file"])
+@pytest.mark.parametrize(("name", "text"), [(n, t) for n, ts in MISTAKES.items() for t in ts])
+def test_every_mistake_in_a_value_names_where_it_stands(name, text, source, config):
+    key, variable = name.replace("_", "-"), f"CUESTA_{name.upper()}"
+    parser = Parser("cuesta test", "A test.")
+    add_flags(parser, *DECLARATIONS)
+    flags, environ, place = [f"--{key}={text}"], {}, f"argument --{key}: "
+    if source == "variable":
+        flags, environ, place = [], {variable: text}, f"environment variable {variable}: "
+    if source == "file":
+        number = text.lstrip("-").isdigit()
+        value = text if number else repr(text)
+        file = config(f"\n{key} = {f'[{value}]' if name == 'allow_host' else value}\n")
+        flags, place = ["--config", str(file)], f"{file}, line 2, key `{key}`: "
+    with pytest.raises(ConfigError) as error:
+        gather(parser.parse_args(flags), environ, *DECLARATIONS)
+    assert str(error.value).startswith(place)
+    assert "secret" not in str(error.value)
+
+
+def test_zero_leaves_the_choice_to_us_and_the_least_figures_are_allowed():
+    parser = Parser("cuesta test", "A test.")
+    add_flags(parser, *DECLARATIONS)
+    for flags in (["--threshold=0", "--window=0"], ["--threshold=1000", "--window=4000"]):
+        gather(parser.parse_args(flags), {}, *DECLARATIONS)
+
+
+def test_help_shows_the_choices(capsys):
+    with pytest.raises(SystemExit):
+        read(["--help"])
+    assert "--profile default|paper" in capsys.readouterr().out
+
+
+def test_variables_that_mean_nothing_are_named():
+    known = {option.variable: "1" for d in DECLARATIONS for option in options_of(d)}
+    assert not list(unknown_variables({**known, "CUESTA_CONFIG": "x", "HOME": "/", "CUESTA": ""}))
+    one, two = unknown_variables({"CUESTA_THRESHHOLD": "1", "CUESTA_XYZZY": "1"})
+    assert one.endswith(
+        "CUESTA_THRESHHOLD is no option of Cuesta's; did you mean CUESTA_THRESHOLD?"
+    )
+    assert two.endswith("CUESTA_XYZZY is no option of Cuesta's.")

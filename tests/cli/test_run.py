@@ -162,6 +162,8 @@ def test_another_cuesta_is_refused_as_the_upstream(serving, agent, environment):
         (["serve", "--upstream", "nonsense"], 2, "must be a URL like https://host, not 'nonsense'"),
         (["run", "--upstream", "nonsense", "--", "true"], 2, "must be a URL like https://host"),
         (["serve", "--port", "70000"], 2, "port 70000 does not exist"),
+        (["demo", "--threshold", "5"], 2, "argument --threshold: expected 0 or at least 1000"),
+        (["demo", "--out", "/dev/null/x"], 1, "/dev/null/x: Not a directory"),
         (["frobnicate"], 2, "there is no verb `frobnicate`; see `cuesta --help`."),
         (["statsu"], 2, "did you mean `cuesta status`?"),
     ],
@@ -170,9 +172,29 @@ def test_mistakes_are_told_in_words(words, status, message, environment):
     result = cuesta(*words, env=environment)
     assert result.returncode == status
     assert "cuesta: error: " in result.stderr
-    assert message in result.stderr
+    assert message in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
     assert max(map(len, result.stderr.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"])
+@pytest.mark.parametrize("address", ["http://127.0.0.1:99999", "http://[::1", "http://h h/"])
+def test_an_address_of_the_environment_that_makes_no_sense_is_named(variable, address, environment):
+    environment[variable] = address
+    result = cuesta("run", "--", "echo", "started", env=environment)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"cuesta: error: {variable}: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_an_unknown_variable_is_a_warning(environment):
+    environment["CUESTA_UPSTREM"] = "x"
+    result = cuesta("run", "--", "echo", "started", env=environment)
+    assert result.stdout == "started\n"
+    told = " ".join(result.stderr.split())
+    assert told.startswith("cuesta: warning: the environment variable CUESTA_UPSTREM is no option")
+    assert "did you mean CUESTA_UPSTREAM?" in told
 
 
 def test_an_http_proxy_that_cannot_be_used_is_told_before_the_start(environment):
@@ -256,9 +278,12 @@ IN_TOKENS = "62 calls, 4 cliffs, 18.6M of 31M prompt tokens saved (estimate)"
         (status(calls=0, passed=3), "3 requests came, none was a conversation"),
         (
             status(calls=4, cliffs=0, passed=1, unanswered=3, refused=1),
-            "4 calls, 0 cliffs\n"
-            "3 of 5 requests got no answer; the last: no answer from example.com: no connection\n"
-            "1 of 5 requests got an error for an answer: see `cuesta explain`",
+            (
+                "4 calls, 0 cliffs\n"
+                "3 of 5 requests got no answer; the last: no answer from example.com: "
+                "no connection\n"
+                "1 of 5 requests got an error for an answer: see `cuesta explain`"
+            ),
         ),
     ],
 )

@@ -46,7 +46,8 @@ def test_an_openai_address_of_the_environment_is_the_upstream(agent, environment
 def test_an_upstream_that_makes_no_sense_is_named(option, environment):
     result = cuesta("run", option, "nonsense", "--", "true", env=environment)
     assert result.returncode == 2
-    assert f"{option[2:].replace('-', '_')} must be a URL" in result.stderr
+    assert option in result.stderr
+    assert "must be a URL" in result.stderr
 
 
 def test_another_cuesta_is_refused_as_openai_s_upstream(serving, environment):

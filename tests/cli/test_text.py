@@ -38,7 +38,15 @@ def test_no_character_that_acts_gets_through():
 
 @pytest.mark.parametrize(
     "text",
-    ["claude-opus-5-5", "模型-一号", "cafe\u0301", "Привет", "ｗｉｄｅ", "🙂 model", "한국어"],
+    [
+        "claude-opus-5-5",
+        "模型-一号",
+        "cafe\u0301",
+        "Привет",
+        "\uff57\uff49\uff44\uff45",
+        "🙂 model",
+        "한국어",
+    ],
 )
 def test_what_is_readable_stays_and_is_measured_in_cells(text):
     shown = printable(text)

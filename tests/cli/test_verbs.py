@@ -1,5 +1,7 @@
 """The verbs besides `run`: help that teaches, and answers that fit the screen."""
 
+import contextlib
+import http.client
 import http.server
 import json
 import signal
@@ -258,8 +260,8 @@ ELSE = [
     b"[]", b"{}", b"null", b"1", b'"text"', b'{"ok": true}', b"<html>", b"[1, 2]", b'[{"v": 99}]',
     b'{"models": 1, "requests": 2}', b'[{"at": "x"}]', b"[" * 100_000, b"\xff",
     b'{"requests": {"keep": "x"}, "models": {}, "cliffs": 0, "external_cliffs": 0, "degraded": 0}',
-    b'[{"at": 1e300, "conversation": "", "dialect": "", "path": "", "model": "", "action": "", '
-    b'"reason": ""}]',
+    b"""[{"at": 1e300, "conversation": "", "dialect": "", "path": "", "model": "", "action": "",
+    "reason": ""}]""",
 ]  # fmt: skip
 
 
@@ -360,3 +362,74 @@ def test_ctrl_c_in_serve_s_terminal_leaves_no_traceback(shell, upstream):
     shell.press("c")
     assert "Traceback" not in shell.prompt()
     assert shell.last_status == 0
+
+
+def test_ctrl_c_says_what_it_waits_for_and_how_to_cut(serving_slowly, slow):
+    asking = threading.Thread(target=call_or_not, args=(serving_slowly.address,), daemon=True)
+    asking.start()
+    assert slow.came.wait(30)
+    serving_slowly.send_signal(signal.SIGINT)
+    said = serving_slowly.stderr.readline()
+    assert said == "cuesta: waiting for 1 answer, up to 30 s; Ctrl-C again to cut\n"
+    serving_slowly.send_signal(signal.SIGINT)
+    assert serving_slowly.wait(timeout=30) == 0
+    assert serving_slowly.stderr.read() == ""
+    asking.join(30)
+
+
+def call_or_not(address):
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        call(address)
+
+
+@pytest.fixture
+def slow():
+    """A provider that answers when it is let go."""
+    came, go = threading.Event(), threading.Event()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            came.set()
+            go.wait(60)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.came = came
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield server
+    go.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def serving_slowly(environment, slow):
+    upstream = f"http://127.0.0.1:{slow.server_port}"
+    argv = [*CUESTA, "serve", "--port", "0", "--upstream", upstream]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(argv, env=environment, text=True, **pipes) as process:
+        process.address = process.stdout.readline().split()[-1]
+        yield process
+
+
+def test_what_serve_complains_of_fits_the_screen_and_is_in_words(environment, tmp_path):
+    deep = tmp_path / "in the way"
+    deep.write_text("not a folder, and no certificate")
+    environment["NODE_EXTRA_CA_CERTS"] = str(deep)
+    argv = [*CUESTA, "serve", "--port", "0", "--state-dir", str(deep)]
+    with started(
+        argv, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        block = "".join(iter(process.stdout.readline, "\n"))
+        process.send_signal(signal.SIGTERM)
+        complaints = process.communicate(timeout=30)[1]
+    for text in (block, complaints):
+        longest = max(map(len, str(deep).split()))
+        assert widest(text) <= max(80, longest + 40)
+        assert "Errno" not in text
+        assert "[X509" not in text
+    assert "records   nothing is kept on disk" in block
+    assert complaints.startswith("cuesta: warning: NODE_EXTRA_CA_CERTS names")
+    assert "it holds no certificates" in " ".join(complaints.split())

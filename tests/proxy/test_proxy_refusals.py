@@ -36,7 +36,7 @@ def test_requests_addressed_elsewhere_are_refused(host):
 
 @pytest.mark.parametrize("hosts", [[], [b"localhost", b"localhost"]])
 def test_a_request_names_one_host(hosts):
-    with pytest.raises(RequestError):
+    with pytest.raises(RequestError, match="Host header"):
         check("/", [(b"host", host) for host in hosts], ())
 
 
@@ -60,6 +60,25 @@ def test_pages_from_elsewhere_may_not(origin):
     assert refused.value.status == 403
 
 
+@pytest.mark.parametrize("site", [b"cross-site", b"same-site", b"Cross-Site"])
+def test_a_page_from_elsewhere_may_not_even_load_a_picture(site):
+    with pytest.raises(RequestError, match="Sec-Fetch-Site") as refused:
+        check("/", [(b"Host", b"localhost"), (b"Sec-Fetch-Site", site)], ())
+    assert refused.value.status == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [(b"Sec-Fetch-Site", b"none")],
+        [(b"Sec-Fetch-Site", b"same-origin")],
+        [(b"Sec-Fetch-Site", b"cross-site"), (b"Origin", b"http://localhost:3000")],
+    ],
+)
+def test_what_the_person_opened_and_pages_of_this_machine_may(headers):
+    check("/", [(b"Host", b"localhost"), *headers], ())
+
+
 @pytest.mark.parametrize(
     ("data", "status", "words"),
     [
@@ -72,6 +91,13 @@ def test_pages_from_elsewhere_may_not(origin):
         (request("/-/run/no spaces/x".replace(" ", "%20")), 400, "run prefix"),
         (request("/-/run/" + "x" * 65 + "/v1"), 400, "run prefix"),
         (request("/x", b"Content-Length: 134217729"), 413, "128 MiB"),
+        (request("/x", b"Sec-Fetch-Site: cross-site", method="GET"), 403, "web pages"),
+        (b"GET /x HTTP/1.0\r\n\r\n", 400, "there is no Host header"),
+        (b"GET /x HTTP/1.1\r\n\r\n", 400, "no valid HTTP"),
+        (b"\x16\x03\x01<script>\r\n\r\n", 400, "no valid HTTP"),
+        (b"GET /<script> HTTP/9.9.9\r\n\r\n", 400, "no valid HTTP"),
+        (request("/x", b"<script>"), 400, "no valid HTTP"),
+        (request("/x", b"Content-Length: <script>"), 400, "no valid HTTP"),
         (request("/-/cuesta/nothing", method="GET"), 404, "/-/cuesta/status"),
         (request("/-/cuesta/status", method="POST"), 405, "GET"),
         (request("/-/cuesta/explain?n=0", method="GET"), 400, "1 to 1000"),
@@ -98,6 +124,8 @@ def test_a_refusal_says_what_and_why_and_nothing_goes_upstream(run, data, status
             answer = await ask(proxy, data)
             assert answer.status == status
             assert words in answer.error
+            assert not answer.all(b"server")
+            assert b"<script>" not in answer.body
             assert not upstream.requests
         assert not engine.arrived
 
@@ -225,13 +253,37 @@ def test_an_upstream_that_makes_no_sense_is_refused_at_the_start(upstream):
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "name", ["gateway", "a.b-c.example", "::1", "192.168.1.2", "モデル.example"]
+)
+def test_bare_names_and_addresses_may_be_allowed(name):
+    assert ProxyOptions(allow_host=(name,)).allow_host == (name,)
+
+
 def run_nothing(upstream):
     from cuesta.proxy.upstream import Upstream as Way  # noqa: PLC0415 - not the rig's
 
     Way(upstream)
 
 
-@pytest.mark.parametrize("values", [{"port": -1}, {"port": 65536}, {"drain_s": -1}])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"port": -1}, {"port": 65536}, {"drain_s": -1}, {"host": ""}, {"host": "http://x"},
+        {"allow_host": ("http://x",)}, {"allow_host": ("good", "x:80")}, {"allow_host": ("*",)},
+        {"allow_host": ("*.example",)}, {"allow_host": ("",)}, {"allow_host": ("x/y",)},
+        *(
+            {option: address}
+            for option in ("upstream", "openai_upstream", "chatgpt_upstream")
+            for address in (
+                "", "x", "ftp://x", "http://", "http://127.0.0.1:99999", "http://[::1",
+                "http://h h/", "http://x:0", "http://x:y", "http://x\n.y", "http://u:p@x",
+                "http://x?a=b", "http://x#a",
+            )
+        ),
+    ],
+)  # fmt: skip
 def test_options_out_of_range_are_refused(values):
-    with pytest.raises(ConfigError):
+    (name,) = values
+    with pytest.raises(ConfigError, match=f"^{name}: "):
         ProxyOptions(**values)

@@ -182,7 +182,7 @@ def test_a_websocket_is_refused_at_once_on_every_path(run, path, headers):
 
 @pytest.mark.parametrize("option", ["upstream", "openai_upstream", "chatgpt_upstream"])
 def test_an_address_that_makes_no_sense_is_named_by_its_option(option):
-    with pytest.raises(ConfigError, match=f"^{option} must be a URL"):
+    with pytest.raises(ConfigError, match=f"^{option}: must be a URL"):
         Routes(ProxyOptions(**{option: "api.example.com"}))
 
 

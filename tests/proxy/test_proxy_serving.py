@@ -66,6 +66,34 @@ def test_a_signal_lets_running_answers_finish_and_takes_no_new_ones(run, number)
     run(main())
 
 
+def test_a_stop_tells_for_how_many_answers_it_waits(run):
+    async def main():
+        gate = Gate()
+        told = []
+        async with (
+            Upstream(gate.answer) as upstream,
+            proxy_to(upstream, drain_s=7) as proxy,
+            connection(proxy) as (one, one_writer),
+            connection(proxy) as (two, two_writer),
+            connection(proxy),
+        ):
+            proxy.on_drain = lambda *words: told.append(words)
+            for reader, writer in ((one, one_writer), (two, two_writer)):
+                writer.write(request(body=b"{}"))
+                await read_head(reader)
+            stopping = asyncio.create_task(proxy.stop())
+            await eventually(lambda: told)
+            gate.more.set()
+            await within(stopping)
+        assert told == [(2, 7)]
+        async with Upstream() as upstream, proxy_to(upstream) as proxy:
+            proxy.on_drain = lambda *words: told.append(words)
+            await proxy.stop()
+        assert told == [(2, 7)], "there was nothing to wait for"
+
+    run(main())
+
+
 def test_a_second_signal_cuts_running_answers(run):
     async def main():
         gate = Gate()

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from store_samples import entry, event, key
 
+from cuesta.core.errors import CuestaError
 from cuesta.store.database import SCHEMA_VERSION
 from cuesta.store.memory import MemoryStore
-from cuesta.store.sqlite import FILE_NAME, SqliteStore, open_store
+from cuesta.store.sqlite import FILE_NAME, SqliteStore, open_store, read_store
 from cuesta.store.trace_log import TraceLog
 
 CHILD = """
@@ -161,6 +162,27 @@ def test_a_damaged_file_is_moved_aside(folder, damage):
     again.close()
 
 
+@pytest.mark.parametrize("damage", [scribble_over_everything, scribble_over_the_ledger])
+def test_who_only_reads_says_that_it_is_damaged_and_moves_nothing(folder, damage):
+    first = open_store(folder)
+    first.commit(key(1), entry())
+    first.close()
+    damage(folder / FILE_NAME)
+    content = (folder / FILE_NAME).read_bytes()
+    with pytest.raises(CuestaError, match="the database is damaged"):
+        read_store(folder)
+    assert (folder / FILE_NAME).read_bytes() == content
+    assert not [p for p in folder.iterdir() if ".damaged-" in p.name]
+
+
+def test_who_only_reads_sees_what_was_kept(folder, store):
+    store.record(event(run="a"))
+    store.events(1)
+    reader = read_store(folder)
+    assert reader.events(5) == [event(run="a")]
+    reader.close()
+
+
 def test_two_processes_that_find_a_damaged_file_move_it_once(folder):
     folder.mkdir()
     scribble_over_everything(folder / FILE_NAME)
@@ -180,6 +202,7 @@ def test_where_no_folder_can_be_made_memory_stands_in_and_says_so(tmp_path):
     store = open_store(tmp_path / "file" / "state")
     assert isinstance(store, MemoryStore)
     assert "nothing is kept on disk" in store.degraded
+    assert "Errno" not in store.degraded
     store.commit(key(1), entry())
     assert store.look_up([key(1)])[0] == key(1)
 

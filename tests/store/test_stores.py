@@ -8,9 +8,11 @@ import pytest
 from store_samples import entry, event, key
 
 from cuesta.core.usage import Usage
+from cuesta.store.bounds import MODEL_LIMIT, PATH_LIMIT, REASON_LIMIT, bounded
 from cuesta.store.memory import MemoryStore
 from cuesta.store.paths import state_folder
 from cuesta.store.sqlite import open_store
+from cuesta.store.totals import MODELS_LIMIT, OTHER
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -111,3 +113,32 @@ def test_the_state_folder_can_be_chosen(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert state_folder("~/x") == tmp_path / "x"
     assert state_folder().name == "cuesta"
+
+
+def test_models_beyond_the_limit_are_summed_together(store):
+    for number in range(MODELS_LIMIT + 50):
+        store.record(event(number, model=f"made-up-{number}", usage=Usage(input=1), status=200))
+    store.record(event(model="claude-opus-5", usage=Usage(input=1_000_000), status=200))
+    totals = store.totals().to_dict()
+    assert len(totals["models"]) == MODELS_LIMIT + 1
+    assert sum(model["requests"] for model in totals["models"].values()) == MODELS_LIMIT + 51
+    assert totals["models"][OTHER]["requests"] >= 50
+    assert len(totals["account"]["unpriced_models"]) <= MODELS_LIMIT + 1
+    assert OTHER in totals["account"]["unpriced_models"]
+    assert totals["account"]["cost_usd"] == 5.0
+
+
+@pytest.mark.parametrize("name", ["path", "model", "reason"])
+def test_text_is_kept_up_to_its_limit_and_cut_with_a_mark_above(name):
+    limit = {"path": PATH_LIMIT, "model": MODEL_LIMIT, "reason": REASON_LIMIT}[name]
+    whole = event(**{name: "x" * limit})
+    assert bounded(whole) is whole
+    cut = getattr(bounded(event(**{name: "x" * (limit + 1)})), name)
+    assert cut == "x" * (limit - 3) + "..."
+
+
+def test_answers_that_failed_are_counted(store):
+    for status, aborted in ((200, False), (0, False), (0, True), (400, False), (529, False)):
+        store.record(event(status=status, aborted=aborted))
+    totals = store.totals().to_dict()
+    assert (totals["unanswered"], totals["refused"], totals["aborted"]) == (1, 2, 1)

@@ -93,8 +93,9 @@ def _with_upstreams(options: ProxyOptions, found: Mapping[str, str]) -> ProxyOpt
         ConfigError: Naming where the address stands that makes no sense.
     """
     for name, address in found.items():
+        change: dict[str, Any] = {name: address}
         try:
-            options = dataclasses.replace(options, **{name: address})
+            options = dataclasses.replace(options, **change)
         except ConfigError as error:
             named = (variable for variable in _ADDRESSES if os.environ.get(variable) == address)
             source = next(named, "the agent's environment or settings")

@@ -64,6 +64,8 @@ def main(argv: list[str]) -> int:
     from cuesta.exchange.engine import Engine  # noqa: PLC0415 - likewise
     from cuesta.proxy.serve import run  # noqa: PLC0415 - likewise
 
+    _tell_what_is_logged()
+
     def announce(proxy: Proxy, store: Store) -> None:
         if arguments.fd is None:
             print(_block(options, compaction, proxy.port, store.degraded), flush=True)
@@ -79,6 +81,19 @@ def main(argv: list[str]) -> int:
         on_ready=announce,
     )
     return 0
+
+
+def _tell_what_is_logged() -> None:
+    """Show what the proxy logs as any other message, in words and lines for a person."""
+    import logging  # noqa: PLC0415 - `run` needs this module, and starts sooner without
+
+    class Teller(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            tell(f"{record.levelname.lower()}: {record.getMessage()}")
+
+    logger = logging.getLogger("cuesta")
+    logger.addHandler(Teller())
+    logger.propagate = False
 
 
 class _OneRun:

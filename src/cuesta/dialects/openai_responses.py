@@ -65,6 +65,8 @@ _SERVED = frozenset({
 _BARRIERS = frozenset({"compaction", "context_compaction", "item_reference"})
 _PINNED = frozenset({"additional_tools", "mcp_list_tools", "tool_search_output"})
 """Items that bring tools: folded away, the tools would go with them."""
+_PREAMBLE = 8
+"""Items at the beginning among which a client's own tools stand."""
 
 
 class OpenAIResponsesDialect:
@@ -92,7 +94,7 @@ class OpenAIResponsesDialect:
         wanted = text.get("format") if isinstance(text, dict) else None
         return RequestFacts(
             messages=len(request.messages),
-            tools=len(tools) if isinstance(tools, list) else 0,
+            tools=(len(tools) if isinstance(tools, list) else 0) + _tools_in(request.messages),
             max_tokens=limit if isinstance(limit, int) else None,
             structured=isinstance(wanted, dict) and wanted.get("type") == "json_schema",
             partial=members.get("previous_response_id", b"null") != b"null",
@@ -133,6 +135,11 @@ class OpenAIResponsesDialect:
     def usage_tap(self, content_type: str) -> UsageTap:
         """See `Dialect.usage_tap`."""
         return ResponsesUsageTap(content_type)
+
+
+def _tools_in(items: Sequence[bytes]) -> int:
+    """Count the items at the beginning that bring tools: Codex may send its own that way."""
+    return sum(b'"additional_tools"' in item for item in items[:_PREAMBLE])
 
 
 def _asks_for_compaction(items: Sequence[bytes]) -> bool:

@@ -228,9 +228,10 @@ class _Connection(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """Answer what is no proper HTTP, or what failed in us."""
-        theirs = super().handle_error(request, status, exc, message)
-        words = "what was sent is no valid HTTP request" if status < _OUR_FAULT else "it failed"
-        return error_answer(request, theirs.status, words)
+        super().handle_error(request, status, exc, message)
+        if status < _OUR_FAULT:
+            return error_answer(request, 400, "what was sent is no valid HTTP request")
+        return error_answer(request, 500, "the proxy failed at this request")
 
 
 class _Server(web.Server):

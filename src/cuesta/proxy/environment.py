@@ -81,6 +81,7 @@ def trust(environ: Mapping[str, str]) -> ssl.SSLContext | None:
             else:
                 context.load_verify_locations(cafile=place)
         except (OSError, ssl.SSLError) as error:
-            reason = getattr(error, "strerror", None) or "it holds no certificates"
+            reason = error.strerror if not isinstance(error, ssl.SSLError) else None
+            reason = reason or "it holds no certificates"
             _logger.warning("%s names %s, which is left out: %s", name, place, reason)
     return context
