@@ -234,6 +234,16 @@ def test_text_of_a_client_moves_no_cursor_and_breaks_no_column(verb, length, env
         assert all(cells(line[: -len(line.lstrip())] or "") in (0, at) for line in rows)
 
 
+@pytest.mark.parametrize("verb", ["status", "explain"])
+def test_a_screen_without_a_character_is_no_error(verb, environment, tmp_path):
+    store = open_store(tmp_path / "state" / "cuesta")
+    store.record(TraceEvent(0, "c", "", "/", "模型", "keep", "模型", status=200))
+    store.close()
+    result = cuesta(verb, env={**environment, "PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 0
+    assert "??" in result.stdout
+
+
 @pytest.mark.usefixtures("kept")
 def test_explain_uses_a_wider_screen_and_says_what_external_means(environment):
     narrow = cuesta("explain", env=environment).stdout.splitlines()

@@ -1,3 +1,5 @@
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,6 +83,14 @@ def test_who_speaks(text, heard):
 def test_an_unclosed_tag_never_swallows_what_a_person_says():
     text = "<system-reminder>x. Please keep the API stable."
     assert "Please keep the API stable." in "".join(v.text for v in voices(text) if not v.notice)
+
+
+@pytest.mark.xfail(strict=True, reason="each tag that is never closed reads the text to its end")
+def test_many_tags_that_are_never_closed_take_no_longer_than_other_text():
+    text = "<system-reminder>" * 2_000
+    began = process_time()
+    assert is_human(text)
+    assert process_time() - began < 0.1
 
 
 @given(

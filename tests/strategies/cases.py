@@ -23,7 +23,8 @@ DIGEST_TOKENS = 100
 class Step:
     """One turn: an assistant message of a few tokens, and a user message of the rest.
 
-    `thinks` tells how many tokens of thinking stand in the assistant's message beside the rest.
+    `thinks` tells how many tokens of thinking stand in the assistant's message beside the rest,
+    `said` how many the person said in a message of their own behind the results.
     """
 
     tokens: int
@@ -33,6 +34,7 @@ class Step:
     barrier: bool = False
     pinned: bool = False
     system: bool = False
+    said: int = 0
 
     def outlines(self, number: int) -> list[Outline]:
         """The turn's messages."""
@@ -48,7 +50,8 @@ class Step:
             barrier=self.barrier, pinned=self.pinned,
         )  # fmt: skip
         notice = [Outline(b"s", Role.SYSTEM, 0)] if self.system else []
-        return [asked, told, *notice]
+        words = [Outline(b"w", Role.USER, self.said, human=True)] if self.said else []
+        return [asked, told, *words, *notice]
 
 
 def transcript(steps: Sequence[Step], head: int = 1_000) -> Transcript:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import os
 import sys
 from pathlib import Path
@@ -61,6 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         command's own.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a screen that lacks a character shows `?`
+        sys.stdout.reconfigure(errors="replace")
     try:
         status = _dispatch(words)
         sys.stdout.flush()
