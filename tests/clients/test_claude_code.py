@@ -14,6 +14,7 @@ from cuesta.testing.simulator import ChosenScript, ListScript, Simulator, Step, 
 pytestmark = pytest.mark.clients
 
 ROUNDS = 44
+PROMPT = "Look at everything."
 DEFAULT_MODEL = "claude-opus-5-5"
 
 
@@ -56,7 +57,8 @@ def main_script(lines):
 
 def script(lines):
     helper = ListScript([bash(f"seq {n} {n + 50}", "Count.") for n in range(4)], "Counted.")
-    return ChosenScript(lambda text: helper if "SUBAGENT" in text else main_script(lines))
+    mine = main_script(lines)
+    return ChosenScript(lambda text: mine if PROMPT in text else helper)
 
 
 def run(cuesta, environment, home, upstream, *options, prompt, resume=False):
@@ -128,9 +130,7 @@ def test_a_long_session_with_a_subagent_and_a_resume(
     cuesta, environment, home, options, lines, cliffs
 ):
     with Simulator(script(lines)).in_thread() as simulator:
-        first = run(
-            cuesta, environment, home, simulator.url, *options, prompt="Look at everything."
-        )
+        first = run(cuesta, environment, home, simulator.url, *options, prompt=PROMPT)
         assert first.returncode == 0, first.stderr
         assert "First part done." in first.stdout
         resumed = run(

@@ -2,7 +2,9 @@
 
 The second figure is an estimate: the client's own bodies, scaled by what the bill says of the
 estimate, priced under the same cache rules. A conversation whose bill shows cache use is taken to
-have kept its whole previous prompt in the cache, as long as the lifetime allows.
+have kept its whole previous prompt in the cache, as long as the lifetime allows. Where the previous
+request is not known (a resumed session), all that was not written now is taken to have been there:
+the estimate rather tells too little.
 """
 
 from __future__ import annotations
@@ -35,7 +37,10 @@ def without_cliffs(event: TraceEvent) -> Usage | None:
     if usage.cache_read + usage.cache_write == 0:
         return Usage(input=raw, output=usage.output)
     lifetime = _LIFETIME_1H if usage.cache_write_1h else _LIFETIME_5M
-    read = before if event.at - event.previous_at <= lifetime else 0
+    if not event.previous_raw_tokens:
+        read = raw - (usage.prompt - usage.cache_read)
+    else:
+        read = before if event.at - event.previous_at <= lifetime else 0
     written = max(0, raw - read - usage.input)
     hour = written if usage.cache_write_1h else 0
     return Usage(raw - read - written, read, written - hour, hour, usage.output)
