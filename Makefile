@@ -45,8 +45,9 @@ clients: $(VENV)/dev  ## Install the real agent programs and drive them through 
 
 clients-ci: clients   ## The same, as CI calls it
 
-conformance: $(VENV)/dev  ## Judge 1,000 generated histories and write the table
-	@$(BIN)/python scripts/conformance.py 1000
+conformance: $(VENV)/dev  ## Judge 1,000 generated histories on each wire and print the table
+	@for wire in anthropic openai_chat openai_responses; do \
+	  $(BIN)/python scripts/conformance.py 1000 $$wire || exit 1; done
 
 full: $(VENV)/dev     ## Run the property tests with many examples (long)
 	@CUESTA_HYPOTHESIS=full $(BIN)/python -m pytest -m 'not clients'

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import pytest
 from cases import CHECKING, PLAIN, Step, decide, entry, transcript
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,7 +96,6 @@ def test_a_cliff_makes_it_smaller(steps, policy, data):
         assert last.digest_tokens < folded
 
 
-@pytest.mark.xfail(strict=True, reason="a turn that grew behind its cliff moves the next one")
 def test_a_cliff_that_a_grown_turn_moved_is_marked():
     # A cliff falls at the seventh turn. Before the model answers, the person says more: the turn
     # grows, and with it the median that a fresh proxy would fix the threshold of that epoch by.

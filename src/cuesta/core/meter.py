@@ -17,7 +17,7 @@ ENCODED_CHARACTERS_A_TOKEN = 1.35
 IMAGE_TOKENS = 1600
 """An image block: providers scale an image down to about this cost."""
 
-_ENCODED_RUN = re.compile(r"[A-Za-z0-9+/_-]{512,}={0,2}")
+_ENCODED_RUN = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{512,}={0,2}")
 
 
 def estimate(text: str) -> int:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 _CLAUDE = re.compile(
     r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)"
 )
+_CLAUDE_NEWEST = re.compile(r"claude-(?P<family>[a-z]{2,})")
+_NEWEST = (99, 0)
 _CLAUDE_3 = re.compile(r"claude-(?P<major>\d)(?:[-.](?P<minor>\d))?-(?P<family>[a-z]+)")
 
 
@@ -47,11 +49,16 @@ def read_model(name: str) -> Model:
             `us.anthropic.claude-sonnet-4-5-20250929-v1:0` or `claude-3-7-sonnet-latest`.
 
     Returns:
-        The model; an unknown name is its own family.
+        The model; an unknown name is its own family. A Claude name that tells no generation
+        (`claude-opus-latest`) counts as the newest of its family.
     """
-    match = _CLAUDE.search(name) or _CLAUDE_3.search(name)
+    lower = name.lower()
+    match = _CLAUDE.search(lower) or _CLAUDE_3.search(lower)
     if match is None:
-        return Model(name, (0, 0), claude=False)
+        newest = _CLAUDE_NEWEST.search(lower)
+        if newest is None:
+            return Model(name, (0, 0), claude=False)
+        return Model(newest["family"], _NEWEST, claude=True)
     return Model(match["family"], (int(match["major"]), int(match["minor"] or 0)), claude=True)
 
 

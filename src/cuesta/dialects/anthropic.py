@@ -85,7 +85,7 @@ class AnthropicDialect:
             raise RequestError("a message is no JSON object")
         role = _ROLES.get(str(value.get("role")))
         if role is None:
-            raise RequestError(f"unknown role `{str(value.get('role'))[:40]}`")
+            raise RequestError("a message has an unknown role")
         content = _blocks(value.get("content"))
         kinds = {str(block.get("type")) for block in content}
         read = Message(

@@ -81,7 +81,7 @@ class OpenAIChatDialect:
             raise RequestError("a message is no JSON object")
         role = _ROLES.get(str(value.get("role")))
         if role is None:
-            raise RequestError(f"unknown role `{str(value.get('role'))[:40]}`")
+            raise RequestError("a message has an unknown role")
         parts = parts_of(value.get("content"), "text")
         blocks = _blocks(value, parts)
         return Message(role, tuple(blocks)), normalised_digest(_normalised(value, parts))

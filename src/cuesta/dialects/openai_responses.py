@@ -115,7 +115,7 @@ class OpenAIResponsesDialect:
         if kind == "message":
             role = _ROLES.get(str(item.get("role")))
             if role is None:
-                raise RequestError(f"unknown role `{str(item.get('role'))[:40]}`")
+                raise RequestError("a message has an unknown role")
             return Message(role, tuple(content_blocks(_parts(item, "content")))), digest
         return _item(item, kind), digest
 
@@ -204,8 +204,9 @@ def _call(item: Mapping[str, Any], kind: str) -> Block:
 
 def _output(item: Mapping[str, Any]) -> Block:
     output = item.get("output")
-    if isinstance(output, list) and any("stdout" in p for p in output if isinstance(p, dict)):
-        texts = [str(part.get(key, "")) for part in output for key in ("stdout", "stderr")]
+    printed = _printed(output)
+    if printed:
+        texts = [str(part.get(key, "")) for part in printed for key in ("stdout", "stderr")]
         parts = [{"type": "input_text", "text": text} for text in texts if text]
     elif output is None or isinstance(output, str | list):
         parts = parts_of(output, "input_text")
@@ -213,6 +214,12 @@ def _output(item: Mapping[str, Any]) -> Block:
         parts = [{"type": "input_text", "text": json.dumps(output, ensure_ascii=False)}]
     failed = item.get("status") in {"failed", "incomplete"}
     return result_block(_pair(item), parts, error=failed)
+
+
+def _printed(output: object) -> list[dict[str, Any]]:
+    """Return what a shell printed, or nothing where an output is no shell's."""
+    parts = output if isinstance(output, list) else []
+    return [part for part in parts if isinstance(part, dict) and "stdout" in part]
 
 
 def _pair(item: Mapping[str, Any]) -> str:

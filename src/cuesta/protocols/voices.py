@@ -8,6 +8,7 @@ because losing an instruction is worse than keeping a notice.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from cuesta.core.compact import Voice
 
@@ -22,9 +23,8 @@ _TAGS = (
     "command-args",
     "environment_context",
 )
-_NOTICE = re.compile(
-    r"<(?P<tag>" + "|".join(_TAGS) + r")>(?P<text>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE
-)
+_OPENING = re.compile(r"<(" + "|".join(_TAGS) + r")>", re.IGNORECASE)
+_CLOSING = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in _TAGS}
 _GIST = 60
 
 
@@ -34,12 +34,28 @@ def voices(text: str) -> tuple[Voice, ...]:
         return (Voice(text),) if text.strip() else ()
     found = []
     position = 0
-    for match in _NOTICE.finditer(text):
-        found.append(Voice(text[position : match.start()]))
-        found.append(Voice(match["text"], notice=_kind(match["tag"], match["text"])))
-        position = match.end()
+    for tag, start, stop, end in _notices(text):
+        found.append(Voice(text[position:start]))
+        inner = text[start + len(tag) + 2 : stop]
+        found.append(Voice(inner, notice=_kind(tag, inner)))
+        position = end
     found.append(Voice(text[position:]))
     return tuple(voice for voice in found if voice.text.strip())
+
+
+def _notices(text: str) -> Iterator[tuple[str, int, int, int]]:
+    """Yield each notice's tag, and where it begins, its text ends, and it ends, in linear time."""
+    position = 0
+    unclosed: set[str] = set()
+    while (opening := _OPENING.search(text, position)) is not None:
+        tag = opening[1].lower()
+        closing = None if tag in unclosed else _CLOSING[tag].search(text, opening.end())
+        if closing is None:
+            unclosed.add(tag)
+            position = opening.end()
+            continue
+        position = closing.end()
+        yield tag, opening.start(), closing.start(), position
 
 
 def _kind(tag: str, text: str) -> str:

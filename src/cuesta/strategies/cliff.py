@@ -94,6 +94,13 @@ class _Walk:
         known = self.case.known
         return known is None or known.policy == ladder(self.case.policy)[known.rung]
 
+    def _grew(self, cliffs: list[Cliff]) -> bool:
+        """Tell whether the last cliff's newest turn has grown since: its threshold fits it less."""
+        if not cliffs:
+            return False
+        last = cliffs[-1]
+        return last.messages != self.case.transcript.turns[last.border - 1].stop
+
     def _threshold_at(self, border: int) -> int:
         """Fix the threshold of an epoch that opens at a border."""
         case = self.case
@@ -137,7 +144,8 @@ class _Walk:
         cut = safe_cut(transcript, wanted, border) if self._strips(wanted, border) else wanted
         if cut is None:
             return None, "the kept turns hold nothing but thinking"
-        cliff = self._build(cut, border, previous, external=not self._same_options())
+        moved = not self._same_options() or self._grew(cliffs)
+        cliff = self._build(cut, border, previous, external=moved)
         if self._size([cliff], border) >= size:
             return None, "folding would not make it smaller"
         return cliff, f"{size} over {threshold} tokens" + self._tight(cliff)
