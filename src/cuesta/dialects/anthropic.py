@@ -22,6 +22,7 @@ from cuesta.core.meter import IMAGE_TOKENS, estimate
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.anthropic_usage import AnthropicUsageTap
 from cuesta.dialects.base import Request, UsageTap
+from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.raw import (
     dump,
     join_array,
@@ -53,24 +54,16 @@ class AnthropicDialect:
 
     def read(self, body: bytes) -> Request:
         """See `Dialect.read`."""
-        members = split_object(body)
-        if "messages" not in members:
-            raise RequestError("the request body has no `messages`")
-        model = load(members.get("model", b"null"))
-        if not isinstance(model, str):
-            raise RequestError("`model` is no string")
-        return Request(members, split_array(members["messages"]), model)
+        return read_body(body, "messages")
 
     def facts(self, request: Request) -> RequestFacts:
         """See `Dialect.facts`."""
         members = request.members
         config = load(members.get("output_config", b"null"))
-        limit = load(members.get("max_tokens", b"null"))
-        tools = load(members.get("tools", b"null"))
         return RequestFacts(
             messages=len(request.messages),
-            tools=len(tools) if isinstance(tools, list) else 0,
-            max_tokens=limit if isinstance(limit, int) else None,
+            tools=length(members, "tools"),
+            max_tokens=number(members, "max_tokens"),
             structured=isinstance(config, dict) and "format" in config,
         )
 

@@ -17,6 +17,7 @@ from typing import Any
 from cuesta.core.errors import RequestError
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.base import Request, UsageTap
+from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.openai_usage import ChatUsageTap
 from cuesta.dialects.parts import arguments_of, content_blocks, parts_of, result_block
 from cuesta.dialects.raw import (
@@ -49,24 +50,16 @@ class OpenAIChatDialect:
 
     def read(self, body: bytes) -> Request:
         """See `Dialect.read`."""
-        members = split_object(body)
-        if "messages" not in members:
-            raise RequestError("the request body has no `messages`")
-        model = load(members.get("model", b"null"))
-        if not isinstance(model, str):
-            raise RequestError("`model` is no string")
-        return Request(members, split_array(members["messages"]), model)
+        return read_body(body, "messages")
 
     def facts(self, request: Request) -> RequestFacts:
         """See `Dialect.facts`."""
         members = request.members
-        tools = load(members.get("tools", b"null"))
-        limits = (load(members.get(k, b"null")) for k in ("max_completion_tokens", "max_tokens"))
         wanted = load(members.get("response_format", b"null"))
         return RequestFacts(
             messages=len(request.messages),
-            tools=len(tools) if isinstance(tools, list) else 0,
-            max_tokens=next((limit for limit in limits if isinstance(limit, int)), None),
+            tools=length(members, "tools"),
+            max_tokens=number(members, "max_completion_tokens", "max_tokens"),
             structured=isinstance(wanted, dict) and wanted.get("type") == "json_schema",
         )
 

@@ -22,6 +22,7 @@ from cuesta.core.errors import RequestError
 from cuesta.core.meter import estimate
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.base import Request, UsageTap
+from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.openai_usage import ResponsesUsageTap
 from cuesta.dialects.parts import arguments_of, content_blocks, parts_of, result_block
 from cuesta.dialects.raw import (
@@ -30,8 +31,6 @@ from cuesta.dialects.raw import (
     join_object,
     load,
     normalised_digest,
-    split_array,
-    split_object,
 )
 from cuesta.protocols.sidecalls import RequestFacts
 
@@ -76,26 +75,17 @@ class OpenAIResponsesDialect:
 
     def read(self, body: bytes) -> Request:
         """See `Dialect.read`."""
-        members = split_object(body)
-        if "input" not in members:
-            raise RequestError("the request body has no `input`")
-        model = load(members.get("model", b"null"))
-        if not isinstance(model, str):
-            raise RequestError("`model` is no string")
-        whole = members["input"]
-        return Request(members, split_array(whole) if whole.startswith(b"[") else [], model)
+        return read_body(body, "input")
 
     def facts(self, request: Request) -> RequestFacts:
         """See `Dialect.facts`."""
         members = request.members
-        tools = load(members.get("tools", b"null"))
-        limit = load(members.get("max_output_tokens", b"null"))
         text = load(members.get("text", b"null"))
         wanted = text.get("format") if isinstance(text, dict) else None
         return RequestFacts(
             messages=len(request.messages),
-            tools=(len(tools) if isinstance(tools, list) else 0) + _tools_in(request.messages),
-            max_tokens=limit if isinstance(limit, int) else None,
+            tools=length(members, "tools") + _tools_in(request.messages),
+            max_tokens=number(members, "max_output_tokens"),
             structured=isinstance(wanted, dict) and wanted.get("type") == "json_schema",
             partial=members.get("previous_response_id", b"null") != b"null",
             compacts=_asks_for_compaction(request.messages),
