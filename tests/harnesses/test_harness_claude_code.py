@@ -57,10 +57,10 @@ def test_a_settings_file_is_overridden_and_its_address_becomes_the_upstream(scop
 
 @pytest.mark.parametrize("scope", ["local", "project"])
 def test_a_project_s_file_does_not_choose_who_gets_the_credentials(scope):
-    source = settings(scope, place="/home/me/project/.claude/settings.json", ANTHROPIC_BASE_URL=GATEWAY)
+    source = settings(scope, place="/home/me/x/.claude/settings.json", ANTHROPIC_BASE_URL=GATEWAY)
     with pytest.raises(ConfigError) as error:
         arrange(launch(), [source])
-    assert "/home/me/project/.claude/settings.json" in str(error.value)
+    assert "/home/me/x/.claude/settings.json" in str(error.value)
     assert f"cuesta run --upstream {GATEWAY} -- ..." in str(error.value)
 
 

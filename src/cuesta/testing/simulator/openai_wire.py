@@ -33,6 +33,7 @@ _ERRORS: dict[int, tuple[str, str | None]] = {
     429: ("requests", "rate_limit_exceeded"),
     503: ("service_unavailable_error", "server_is_overloaded"),
 }
+_SERVER_ERROR: tuple[str, str | None] = ("server_error", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,7 @@ class OpenAiWire(Wire):
 
 def error_json(failure: Failure) -> Json:
     """Return an error on command as OpenAI words it."""
+    kind, code = _ERRORS.get(failure.code or 503, _SERVER_ERROR)
     if failure.overflow:
         kind, code = "invalid_request_error", "context_length_exceeded"
-    else:
-        status = failure.code or 503
-        kind, code = _ERRORS.get(status, ("server_error", None))  # type: ignore[assignment]
     return {"message": failure.message, "type": kind, "param": None, "code": code}

@@ -83,7 +83,6 @@ class Prompt(Generic[EntryT_co]):
         head: What stands before all entries: tools, and instructions.
         given: The messages or items as they came.
         entries: What each of them tells.
-        states: The chain behind the head, then behind each entry.
     """
 
     body: Json
@@ -91,7 +90,6 @@ class Prompt(Generic[EntryT_co]):
     head: tuple[Seen, ...]
     given: tuple[Json, ...]
     entries: tuple[EntryT_co, ...]
-    states: tuple[bytes, ...]
 
     @property
     def readable(self) -> bool:
@@ -101,15 +99,15 @@ class Prompt(Generic[EntryT_co]):
     @property
     def end(self) -> bytes:
         """The chain behind everything."""
-        return self.states[-1]
+        return self._states()[-1]
 
     def reached(self) -> set[bytes]:
         """Return every state of the chain that a shorter prompt of the same beginning ends in."""
-        return set(self.states)
+        return set(self._states())
 
     def message_states(self) -> list[bytes]:
         """Return the chain behind each entry."""
-        return list(self.states[1:])
+        return self._states()[1:]
 
     def sizes(self) -> list[int]:
         """Return the size of each entry as JSON."""
@@ -119,6 +117,17 @@ class Prompt(Generic[EntryT_co]):
         """Return the tokens of the whole prompt, as the simulator counts them."""
         head = sum(part.tokens for part in self.head)
         return head + sum(entry.tokens for entry in self.entries)
+
+    def _states(self) -> list[bytes]:
+        """Return the chain behind the head, then behind each entry. No rule needs it."""
+        state = b""
+        for part in self.head:
+            state = digest(state + part.mark)
+        states = [state]
+        for entry in self.entries:
+            state = digest(state + entry.mark)
+            states.append(state)
+        return states
 
 
 class EntryReader(Generic[EntryT_co]):
@@ -158,15 +167,3 @@ class EntryReader(Generic[EntryT_co]):
                 parts.append(Seen("instructions", str(instructions)))
             self._heads[key] = tuple(parts)
         return self._heads[key]
-
-
-def chain(head: Iterable[Seen], entries: Iterable[Entry]) -> tuple[bytes, ...]:
-    """Return the states of a prompt's chain: behind the head, then behind each entry."""
-    state = b""
-    for part in head:
-        state = digest(state + part.mark)
-    states = [state]
-    for entry in entries:
-        state = digest(state + entry.mark)
-        states.append(state)
-    return tuple(states)

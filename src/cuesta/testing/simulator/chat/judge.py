@@ -17,7 +17,7 @@ from cuesta.testing.simulator.openai import (
     too_short,
     wrong_type,
 )
-from cuesta.testing.simulator.prompts import EntryReader, Prompt, chain
+from cuesta.testing.simulator.prompts import EntryReader, Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,14 +70,12 @@ class ChatJudge(OpenAiJudge[ChatRequest]):
 
     def _read(self, body: Json) -> ChatRequest:
         given = body["messages"]
-        head, entries = self._reader.head(body), self._reader.entries(given)
         return Prompt(
             body=body,
             model=read_model(body["model"]),
-            head=head,
+            head=self._reader.head(body),
             given=tuple(given),
-            entries=entries,
-            states=chain(head, entries),
+            entries=self._reader.entries(given),
         )
 
     def _breaches(self, request: ChatRequest) -> Iterator[Breach]:

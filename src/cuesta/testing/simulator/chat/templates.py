@@ -7,7 +7,8 @@ NousResearch/hermes-agent#74087.
 
 from __future__ import annotations
 
-from functools import cache
+import json
+from functools import cache, partial
 from typing import TYPE_CHECKING, NoReturn
 
 from jinja2 import TemplateError
@@ -111,6 +112,8 @@ def render(family: str, body: Json) -> str:
 def _template(family: str) -> Template:
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
     environment.globals["raise_exception"] = _raise
+    # The filter that Jinja brings escapes for HTML; chat templates are rendered with a plain one.
+    environment.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
     return environment.from_string(TEMPLATES[family])
 
 

@@ -33,11 +33,14 @@ def item_events(item: Json) -> Iterator[Json]:
 
 
 def _begun(item: Json) -> Json:
-    blank: Json = {"status": "in_progress", "content": [], "arguments": "", "input": ""}
-    begun = {key: blank.get(key, value) for key, value in item.items()}
-    if item["type"] == "reasoning":
-        begun["summary"] = []
-    return begun
+    """Return an item before the first delta: what is streamed is empty yet."""
+    streamed: dict[str, Json] = {
+        "message": {"content": []},
+        "reasoning": {"summary": []},
+        **{kind: {member: ""} for kind, (member, _) in _INPUTS.items()},
+    }
+    status = {"status": "in_progress"} if "status" in item else {}
+    return {**item, **status, **streamed.get(item["type"], {})}
 
 
 def _reasoning_events(item: Json) -> Iterator[Json]:

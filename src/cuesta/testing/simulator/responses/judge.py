@@ -14,7 +14,7 @@ from cuesta.testing.simulator.openai import (
     too_short,
     wrong_type,
 )
-from cuesta.testing.simulator.prompts import EntryReader, Prompt, chain
+from cuesta.testing.simulator.prompts import EntryReader, Prompt
 from cuesta.testing.simulator.responses.memory import Memory
 from cuesta.testing.simulator.responses.reading import Item, ResponsesRequest, items_of, read_item
 from cuesta.testing.simulator.responses.rules import RULES, stores
@@ -74,14 +74,12 @@ class ResponsesJudge(OpenAiJudge[ResponsesRequest]):
     def _read(self, body: Json) -> ResponsesRequest:
         before = self.memory.response(str(body.get("previous_response_id"))) or ()
         given = [*before, *(self._resolved(item, body) for item in items_of(body.get("input")))]
-        head, entries = self._reader.head(body), self._reader.entries(given)
         return Prompt(
             body=body,
             model=read_model(body["model"]),
-            head=head,
+            head=self._reader.head(body),
             given=tuple(given),
-            entries=entries,
-            states=chain(head, entries),
+            entries=self._reader.entries(given),
         )
 
     def _resolved(self, item: object, body: Json) -> Json:

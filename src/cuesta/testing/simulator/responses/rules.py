@@ -176,14 +176,17 @@ def reasoning_has_its_item(request: ResponsesRequest, memory: Memory) -> Breach 
 
 
 def items_have_their_reasoning(request: ResponsesRequest, memory: Memory) -> Breach | None:
-    """An item that was answered behind reasoning stands behind it, with no output between."""
+    """An item that was answered behind reasoning stands behind it, with no output between.
+
+    Reasoning without an id is known by its seal.
+    """
     present: set[str] = set()
     for item in request.entries:
         if not item.made:
             present.clear()
             continue
         if item.kind == "reasoning":
-            present.add(item.id)
+            present.add(item.id or memory.sealed(item.seal) or "")
             continue
         wanted = memory.reasoning(item.id)
         if wanted and wanted not in present:
