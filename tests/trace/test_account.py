@@ -31,6 +31,11 @@ def test_without_a_cliff_the_previous_prompt_would_have_been_read_from_the_cache
     assert without_cliffs(_DROPPED) == Usage(100, 95_000, 4_900, 0, 500)
 
 
+def test_a_resumed_session_is_taken_to_have_had_the_rest_of_its_prompt_in_the_cache():
+    resumed = replace(_DROPPED, previous_raw_tokens=0, previous_at=0.0)
+    assert without_cliffs(resumed) == Usage(100, 95_000, 4_900, 0, 500)
+
+
 def test_after_the_lifetime_all_of_it_would_have_been_written_again():
     late = replace(_DROPPED, previous_at=_DROPPED.at - 301)
     assert without_cliffs(late) == Usage(100, 0, 99_900, 0, 500)
