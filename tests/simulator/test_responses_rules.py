@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from responses_items import HI, body, call, item, message, output, part, reasoning, said
 
 from cuesta.testing.simulator import Conditions, ResponsesJudge, judge_of
 from cuesta.testing.simulator.responses import SOURCES
@@ -10,40 +11,6 @@ from cuesta.testing.simulator.responses.kinds import KINDS
 
 STRICT = Conditions(compatible=False)
 SMALL = Conditions(window=500)
-HI = {"role": "user", "content": "hi"}
-
-
-def part(words, kind="input_text"):
-    return {"type": kind, "text": words}
-
-
-def message(role, *parts, **more):
-    return {"type": "message", "role": role, "content": list(parts), **more}
-
-
-def said(words="So.", **more):
-    return message("assistant", part(words, "output_text"), **more)
-
-
-def call(name, **more):
-    return {"type": "function_call", "call_id": name, "name": "x", "arguments": "{}", **more}
-
-
-def output(name, content="out", **more):
-    return {"type": "function_call_output", "call_id": name, "output": content, **more}
-
-
-def item(kind, **members):
-    return {"type": kind, **members}
-
-
-def reasoning(**members):
-    return {"type": "reasoning", "summary": [], **members}
-
-
-def body(*items, **more):
-    return {"model": "gpt-5.5", "store": False, "input": list(items), **more}
-
 
 PAIRS = {
     "function_call": (call("c1"), output("c1")),

@@ -1,17 +1,28 @@
-"""The simulator over HTTP: streams, encodings, scripts, failures, the log."""
+"""The simulator over HTTP: streams, encodings, scripts, the log."""
 
 import asyncio
-import contextlib
 import gzip
 import json
-import urllib.error
-import urllib.request
 import zlib
 
-import aiohttp
 import brotli
 import pytest
 import zstandard
+from server_talk import (
+    DECODERS,
+    KEY,
+    LOOK,
+    SCRIPT,
+    ask,
+    assembled,
+    continued,
+    events,
+    post,
+    post_json,
+    run,
+    serving,
+    until,
+)
 
 from cuesta.testing.simulator import (
     ENCODINGS,
@@ -19,106 +30,8 @@ from cuesta.testing.simulator import (
     Conditions,
     Failure,
     ListScript,
-    Simulator,
     Step,
-    ToolCall,
 )
-
-KEY = {"x-api-key": "sk-secret"}
-TOOLS = [{"name": "bash", "input_schema": {"type": "object"}}]
-LOOK = Step(thinking="I should look.", text="I look.", calls=(ToolCall("bash", {"command": "ls"}),))
-READ = Step(calls=(ToolCall("bash", {"command": "cat a"}), ToolCall("bash", {"command": "cat ü"})))
-SCRIPT = ListScript([LOOK, READ, LOOK], last_words="It is done.")
-DECODERS = {
-    "zstd": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
-    "br": brotli.decompress,
-    "gzip": lambda data: zlib.decompressobj(wbits=31).decompress(data),
-    "deflate": zlib.decompress,
-    "identity": bytes,
-}
-
-
-def ask(words="do it", **more):
-    return {
-        "model": "claude-opus-5-5",
-        "max_tokens": 4000,
-        "messages": [{"role": "user", "content": words}],
-        "tools": TOOLS,
-        **more,
-    }
-
-
-def continued(body, content, **more):
-    calls = [block["id"] for block in content if block["type"] == "tool_use"]
-    results = [{"type": "tool_result", "tool_use_id": name, "content": "out"} for name in calls]
-    answer = [
-        {"role": "assistant", "content": content},
-        {"role": "user", "content": results or "go on"},
-    ]
-    return {**body, "messages": [*body["messages"], *answer], **more}
-
-
-def run(main):
-    async def bounded():
-        async with asyncio.timeout(60):
-            return await main()
-
-    return asyncio.run(bounded())
-
-
-@contextlib.asynccontextmanager
-async def serving(script=SCRIPT, conditions=None, **options):
-    async with (
-        Simulator(script, conditions, **options) as simulator,
-        aiohttp.ClientSession(auto_decompress=False) as session,
-    ):
-        yield simulator, session
-
-
-async def post(simulator, session, body, path="/v1/messages", **headers):
-    sent = headers.pop("data", None) or json.dumps(body).encode()
-    headers = {"accept-encoding": "identity", **KEY, **headers}
-    async with session.post(simulator.url + path, data=sent, headers=headers) as response:
-        return response, await response.read()
-
-
-async def post_json(simulator, session, body, **more):
-    response, data = await post(simulator, session, body, **more)
-    return response.status, json.loads(data)
-
-
-def events(data):
-    pairs = [part.split("\n", 1) for part in data.decode().strip().split("\n\n")]
-    found = [(head.removeprefix("event: "), json.loads(rest[6:])) for head, rest in pairs]
-    assert all(name == event["type"] for name, event in found)
-    return [event for _, event in found]
-
-
-def assembled(stream):
-    """Put a stream together as a client does."""
-    content = []
-    for event in stream:
-        if event["type"] == "content_block_start":
-            content.append({**event["content_block"], "partial": ""})
-        elif event["type"] == "content_block_delta":
-            block, delta = content[event["index"]], event["delta"]
-            field = {"input_json_delta": "partial_json", "signature_delta": "signature"}.get(
-                delta["type"], delta["type"].removesuffix("_delta")
-            )
-            target = "partial" if field == "partial_json" else field
-            block[target] += delta[field]
-    for block in content:
-        partial = block.pop("partial")
-        if block["type"] == "tool_use":
-            block["input"] = json.loads(partial)
-    return content
-
-
-async def until(condition):
-    deadline = asyncio.get_running_loop().time() + 10
-    while not condition():
-        assert asyncio.get_running_loop().time() < deadline
-        await asyncio.sleep(0.005)
 
 
 @pytest.mark.parametrize("encoding", [*ENCODINGS, "identity"])
@@ -466,87 +379,3 @@ def test_other_paths():
     assert [status for status, _ in seen.values()] == [200, 200, 200, 200, 404, 404]
     assert json.loads(seen["GET", "/v1/models"][1])["data"][0]["id"]
     assert json.loads(seen["POST", "/v1/nothing"][1])["error"]["type"] == "not_found_error"
-
-
-def test_status_failures_come_once_each_and_the_retry_gets_the_same_step():
-    async def main():
-        async with serving() as (simulator, session):
-            simulator.fail_next(Failure.status(429, retry_after=1), Failure.status(529))
-            _, first = await post(simulator, session, ask())
-            second, data = await post(simulator, session, ask())
-            status, _ = await post_json(simulator, session, ask())
-            steps = [(call.conversation, call.step) for call in simulator.calls]
-            return json.loads(first), second, json.loads(data), status, steps, simulator
-
-    first, second, overloaded, status, steps, simulator = run(main)
-    assert first["error"]["type"] == "rate_limit_error"
-    assert [call.status for call in simulator.calls] == [429, 529, 200]
-    assert "retry-after" not in second.headers
-    assert overloaded["error"]["type"] == "overloaded_error"
-    assert (status, steps) == (200, [(steps[0][0], 0)] * 3)
-
-
-def test_retry_after_is_sent():
-    async def main():
-        async with serving() as (simulator, session):
-            simulator.fail_next(Failure.status(429, retry_after=1))
-            response, _ = await post(simulator, session, ask())
-            return response.headers["retry-after"]
-
-    assert run(main) == "1"
-
-
-@pytest.mark.parametrize("stream", [True, False])
-def test_a_cut_breaks_the_connection(stream):
-    async def main():
-        async with serving() as (simulator, session):
-            simulator.fail_next(Failure.cut_after(events=4))
-            with pytest.raises(aiohttp.ClientPayloadError):
-                await post(simulator, session, ask(stream=stream))
-            status, _ = await post_json(simulator, session, ask())
-            return status, simulator.calls[0]
-
-    status, call = run(main)
-    assert status == 200
-    assert (call.status, call.aborted, call.finished) == (200, False, True)
-
-
-def test_an_error_may_come_inside_of_a_stream():
-    async def main():
-        async with serving() as (simulator, session):
-            simulator.fail_next(Failure.overloaded_in_stream())
-            response, data = await post(simulator, session, ask(stream=True))
-            return response.status, events(data)
-
-    status, stream = run(main)
-    assert status == 200
-    assert [event["type"] for event in stream] == ["message_start", "ping", "error"]
-    assert stream[-1]["error"]["type"] == "overloaded_error"
-
-
-@pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_leaves_before_the_first_byte_is_noticed(stream):
-    async def main():
-        async with serving() as (simulator, session):
-            simulator.fail_next(Failure.slow_start(60))
-            asking = asyncio.create_task(post(simulator, session, ask(stream=stream)))
-            await until(lambda: simulator.calls and simulator.calls[0].usage)
-            asking.cancel()
-            await until(lambda: simulator.calls[0].aborted)
-            return simulator.calls[0].finished
-
-    assert run(main) is True
-
-
-def test_it_runs_in_a_thread_for_plain_code():
-    simulator = Simulator(SCRIPT)
-    with simulator.in_thread():
-        assert simulator.url.startswith("http://127.0.0.1:")
-        request = urllib.request.Request(
-            simulator.url + "/v1/messages", json.dumps(ask()).encode(), KEY
-        )
-        with urllib.request.urlopen(request, timeout=10) as response:
-            assert json.load(response)["stop_reason"] == "tool_use"
-    assert simulator.url == ""
-    with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(request, timeout=10)

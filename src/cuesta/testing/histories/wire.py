@@ -146,7 +146,7 @@ class Wire(ABC):
 
     def compaction(self, messages: Sequence[Message]) -> SideCall:
         """Ask the provider to stand for a history; only where `COMPACTION_ITEMS` can occur."""
-        raise NotImplementedError
+        raise RuntimeError("this wire has no compactions")
 
     def mend(self, branch: Branch) -> None:
         """Take out of a history what its provider may have refused."""
