@@ -146,7 +146,7 @@ class Wire(ABC):
 
     def compaction(self, messages: Sequence[Message]) -> SideCall:
         """Ask the provider to stand for a history; only where `COMPACTION_ITEMS` can occur."""
-        raise RuntimeError("this wire has no compactions")
+        raise RuntimeError(f"nothing stands for {len(messages)} messages on this wire")
 
     def mend(self, branch: Branch) -> None:
         """Take out of a history what its provider may have refused."""
