@@ -207,9 +207,16 @@ def note(plan: Plan) -> str:
     words = [plan.action, plan.reason]
     if plan.action == "replace":
         words.append(f"{plan.raw_tokens} -> {plan.sent_tokens} tokens")
-        words.append(f"cliffs {len(plan.cliffs)}")
+        words.append(f"cliffs {len(plan.cliffs)}{_news(plan)}")
     text = "; ".join(words).encode("ascii", "replace").decode()
     return "".join(c if c.isprintable() else "?" for c in text)[:_NOTE_BYTES]
+
+
+def _news(plan: Plan) -> str:
+    """Say whether the cliff in force falls with this request: what the model sees changes."""
+    if not plan.new:
+        return ""
+    return ", new and external" if plan.cliffs[-1].external else ", new"
 
 
 def _event(arrived: Arrived, answered: Event, plan: Plan, books: _Books) -> TraceEvent:
