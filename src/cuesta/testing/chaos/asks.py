@@ -96,12 +96,14 @@ class Talk:
     Attributes:
         name: Of this history only.
         wire: What it speaks.
+        checks: Whether its model checks what stands before thinking.
         judge: The strict judge of what reaches the provider.
     """
 
     def __init__(self, name: str, history: ClientHistory, conditions: Conditions) -> None:
         self.name = name
         self.wire = history.wire
+        self.checks = history.checks
         self.judge: WireJudge = judge_of(history.wire, conditions)
         self._history = history
         self._dice = random.Random(f"{name} overflows")  # noqa: S311 - reproducible, not secret

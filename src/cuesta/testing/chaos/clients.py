@@ -12,7 +12,8 @@ from random import Random
 from aiohttp import ClientError, ClientSession
 
 from cuesta.testing.chaos.asks import HEADER, Ask, Talk
-from cuesta.testing.chaos.bytes_judge import BytesJudge, Lost, Note
+from cuesta.testing.chaos.bytes_judge import BytesJudge
+from cuesta.testing.chaos.notes import Lost, Note
 from cuesta.testing.chaos.prints import Print
 from cuesta.testing.chaos.provider import SCRIPTED, Provider
 from cuesta.testing.chaos.proxies import ChaosError, ProxyProcess
@@ -140,7 +141,7 @@ class _Part:
     def __init__(self, talk: Talk, scene: Scene) -> None:
         self._talk = talk
         self._scene = scene
-        self._bytes = BytesJudge(scene.report)
+        self._bytes = BytesJudge(scene.report, checks=talk.checks)
 
     def end(self) -> None:
         """Count what the whole history tells."""
@@ -167,7 +168,8 @@ class _Part:
             form = ask.accepted
             if form is not None and client is not None:
                 self._bytes.sent(ask, client, form, lost)
-                self._bytes.told(client, Note.read(outcome.note))
+            if client is not None and (outcome.status == 0 or outcome.status >= 400):
+                self._bytes.broke_off(client, form, Note.read(outcome.note))
             if self._settled(ask, outcome):
                 self._finish(ask, client, outcome, lost)
                 scene.weather.tick()
@@ -186,10 +188,14 @@ class _Part:
 
     def _finish(self, ask: Ask, client: Print | None, outcome: Outcome, lost: Lost) -> None:
         report, note = self._scene.report, Note.read(outcome.note)
+        healed = outcome.status == 200 and client is not None and self._bytes.first(client, lost)
         for refusal in ask.refusals:
             report.refusals[refusal] += 1
+            if refusal in {SCRIPTED, "window"}:
+                continue
             report.mistakes += bool(ask.broken)
-            if not ask.broken and refusal not in {SCRIPTED, "window"}:
+            report.healed += healed and not ask.broken
+            if not ask.broken and not healed:
                 report.invalid.append(f"{ask.label}: {refusal} [{outcome.note}]")
         if ask.content == [] and ask.kind != "count_tokens":
             report.lost += 1

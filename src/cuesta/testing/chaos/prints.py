@@ -24,10 +24,12 @@ class Shown:
     Attributes:
         shell: The hash over everything but its content's parts.
         parts: The hash of each part, in order.
+        made: Whether the model made it.
     """
 
     shell: bytes
     parts: tuple[bytes, ...]
+    made: bool
 
     def extends(self, other: Shown) -> bool:
         """Tell whether this is another message with perhaps more parts at its end."""
@@ -147,7 +149,8 @@ def _message(message: dict[str, Any]) -> Shown:
     """Read a message of Anthropic's or of Chat Completions."""
     parts = _texts(message.get("content"), "text")
     shell = {k: v for k, v in message.items() if k not in {"content", "cache_control"}}
-    return Shown(_hash(shell), tuple(_hash(_unmarked(part)) for part in parts))
+    made = message.get("role") == "assistant"
+    return Shown(_hash(shell), tuple(_hash(_unmarked(part)) for part in parts), made)
 
 
 def _item(item: dict[str, Any]) -> Shown:
@@ -156,10 +159,11 @@ def _item(item: dict[str, Any]) -> Shown:
     plain.setdefault("type", "message")
     if isinstance(plain.get("output"), str):
         plain["output"] = _texts(plain["output"], "input_text")
+    made = plain.get("role", "assistant") == "assistant" and not plain["type"].endswith("_output")
     if plain["type"] != "message":
-        return Shown(_hash(plain), ())
+        return Shown(_hash(plain), (), made)
     parts = _texts(plain.pop("content", None), "input_text")
-    return Shown(_hash(plain), tuple(map(_hash, parts)))
+    return Shown(_hash(plain), tuple(map(_hash, parts)), made)
 
 
 _WIRES: dict[str, tuple[str, Callable[[dict[str, Any]], Shown]]] = {

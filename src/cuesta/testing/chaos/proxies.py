@@ -65,8 +65,8 @@ class ProxyProcess:
             ChaosError: If it does not.
         """
         try:
-            async with asyncio.timeout(_START_SECONDS):  # no event tells of a free port
-                while not await self._started():
+            async with asyncio.timeout(_START_SECONDS):
+                while not await self._started():  # noqa: ASYNC110 - nothing tells of a free port
                     await asyncio.sleep(_AGAIN_SECONDS)
         except TimeoutError:
             raise ChaosError(f"the proxy does not start; see {self.log}") from None

@@ -30,16 +30,19 @@ class Report:
         losses: What was done to the proxies and their databases.
         extra: Changes at a branch's first answer after a database was lost that would not have come
             otherwise, by kind of the loss.
-        reasons: Why those changes came, in the proxy's words without numbers.
+        excuses: What made those changes possible.
         silent: How many of those were not even announced, as nothing was left to know of them.
         misses: Requests with a known cliff behind them for which the ledger had nothing, or less.
         kept: How many of those kept their bytes all the same.
         refusals: Forms that were refused, by rule.
+        healed: Forms that were refused as they were a branch's first after a loss; another form was
+            then answered.
         mistakes: How many of those the client itself had broken.
         failed: Answers behind forms that fail-open chose.
         passed: Requests that passed untouched.
         differing: Bytes that changed within an epoch, each with how to make it again.
         unexplained: External cliffs without a cause, such as a second one after one loss.
+        inexcusable: Extra changes without an excuse.
         invalid: Refusals of what only the proxy can have broken.
         garbled: Answers that did not reach the client as they were sent.
         seconds: How long it took.
@@ -57,16 +60,18 @@ class Report:
     external: Counter[str] = field(default_factory=Counter)
     losses: Counter[str] = field(default_factory=Counter)
     extra: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
+    excuses: Counter[str] = field(default_factory=Counter)
     silent: int = 0
     misses: int = 0
     kept: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
+    healed: int = 0
     mistakes: int = 0
     failed: int = 0
     passed: int = 0
     differing: list[str] = field(default_factory=list)
     unexplained: list[str] = field(default_factory=list)
+    inexcusable: list[str] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
     garbled: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -74,7 +79,7 @@ class Report:
     @property
     def violations(self) -> list[str]:
         """Everything that must not happen, each with how to make it again."""
-        return [*self.differing, *self.unexplained, *self.invalid, *self.garbled]
+        return [*self.differing, *self.unexplained, *self.inexcusable, *self.invalid, *self.garbled]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as plain values."""
@@ -104,17 +109,19 @@ class Report:
         yield "extra changes after a lost database", self.extra.total()
         yield from _counted(self.extra)
         yield "  of which not announced", self.silent
-        yield "their reasons", self.reasons.total()
-        yield from _counted(self.reasons)
+        yield "their excuses", self.excuses.total()
+        yield from _counted(self.excuses)
         yield "misses of the ledger", self.misses
         yield "  of which kept their bytes", self.kept
         yield "forms refused", self.refusals.total()
         yield from _counted(self.refusals)
+        yield "  of which after a lost database, then healed", self.healed
         yield "  of which the client's own mistakes", self.mistakes
         yield "answers behind a form that fail-open chose", self.failed
         yield "must be 0:", len(self.violations)
         yield "  differing bytes within an epoch", len(self.differing)
         yield "  external cliffs without a cause", len(self.unexplained)
+        yield "  extra changes without an excuse", len(self.inexcusable)
         yield "  invalid requests", len(self.invalid)
         yield "  answers that did not come through as sent", len(self.garbled)
         yield "seconds", round(self.seconds)

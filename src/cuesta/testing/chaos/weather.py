@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from cuesta.testing.chaos.asks import Ask
-from cuesta.testing.chaos.bytes_judge import Lost
+from cuesta.testing.chaos.notes import Lost
 from cuesta.testing.chaos.proxies import (
     ChaosError,
     ProxyProcess,
