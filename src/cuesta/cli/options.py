@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
+import os
 import re
 import tomllib
 import types
@@ -328,3 +329,9 @@ def to_environment(*instances: Any) -> dict[str, str]:  # noqa: ANN401 - any dec
                 text = ",".join(value) if isinstance(value, tuple) else str(value)
                 environment[option.variable] = text
     return environment
+
+
+def fixed_environment(environ: Mapping[str, str], *instances: Any) -> dict[str, str]:  # noqa: ANN401 - any declared dataclass
+    """Fix every option, so that a proxy that has to be started again is the same one."""
+    others = {name: value for name, value in environ.items() if not name.startswith("CUESTA_")}
+    return {**others, "CUESTA_CONFIG": os.devnull, **to_environment(*instances)}

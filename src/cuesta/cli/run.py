@@ -6,15 +6,14 @@ import contextlib
 import dataclasses
 import os
 import secrets
-import sys
 from argparse import REMAINDER, SUPPRESS
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cuesta.cli import tell
 from cuesta.cli.launcher import Proxy, leave, listen, run_beside
-from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather, to_environment
-from cuesta.cli.serve import check_upstreams
+from cuesta.cli.options import DECLARATIONS, Parser, add_flags, fixed_environment, gather
+from cuesta.cli.serve import check_upstreams, serve_command
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.harnesses import Launch, find_harness
@@ -58,7 +57,7 @@ def main(argv: list[str]) -> int:
     """
     parser = Parser("cuesta run", _TEXT)
     parser.usage = "cuesta run [options] -- COMMAND [ARGUMENT ...]"
-    add_flags(parser, *DECLARATIONS, without=("host", "port", "allow_host"))
+    add_flags(parser, *DECLARATIONS, without=("host", "port", "allow_host", "workers"))
     parser.add_argument("command", nargs=REMAINDER, help=SUPPRESS)
     arguments = parser.parse_args(argv)
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
@@ -81,8 +80,8 @@ def main(argv: list[str]) -> int:
 
     run = secrets.token_hex(4)
     log = _log_file(options, run)
-    serve = (sys.executable, "-P", "-m", "cuesta.cli.main", "serve", "--run-id", run)
-    proxy = Proxy(listener, serve, _environment(options, compaction), log)
+    serve = (*serve_command(), "--run-id", run)
+    proxy = Proxy(listener, serve, fixed_environment(os.environ, options, compaction), log)
     return _beside(proxy, launch, log)
 
 
@@ -172,12 +171,6 @@ def _in_vain(status: Mapping[str, Any]) -> Iterator[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _environment(options: ProxyOptions, compaction: CompactionOptions) -> Mapping[str, str]:
-    """Fix every option, so that a proxy that has to be started again is the same one."""
-    others = {name: v for name, v in os.environ.items() if not name.startswith("CUESTA_")}
-    return {**others, "CUESTA_CONFIG": os.devnull, **to_environment(options, compaction)}
 
 
 def _log_file(options: ProxyOptions, run: str) -> Path:

@@ -6,12 +6,13 @@ import argparse
 import dataclasses
 import os
 import secrets
+import sys
 import textwrap
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from cuesta.cli import tell
-from cuesta.cli.options import DECLARATIONS, Parser, add_flags, gather
+from cuesta.cli.options import DECLARATIONS, Parser, add_flags, fixed_environment, gather
 from cuesta.cli.text import printable
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
@@ -36,7 +37,7 @@ _BLOCK = """\
 Cuesta listens on {address}
   upstream  {upstream}
   profile   {profile}, threshold {threshold}
-  records   {records}
+  records   {records}{workers}
 
 In the agent's shell:
   export ANTHROPIC_BASE_URL={address}"""
@@ -59,6 +60,8 @@ def main(argv: list[str]) -> int:
     compaction = given.build(CompactionOptions)
     if arguments.fd is None:
         check_upstreams(options)
+        if options.workers > 1:
+            return _serve_by_workers(options, compaction)
 
     from cuesta.dialects.registry import DIALECTS  # noqa: PLC0415 - slow, and mistakes come first
     from cuesta.exchange.engine import Engine  # noqa: PLC0415 - likewise
@@ -81,6 +84,35 @@ def main(argv: list[str]) -> int:
         on_ready=announce,
     )
     return 0
+
+
+def _serve_by_workers(options: ProxyOptions, compaction: CompactionOptions) -> int:
+    """Listen, have several processes serve, and return 0 once they were told to stop."""
+    if os.name == "nt":
+        raise ConfigError("workers: several need Linux or macOS")
+    from cuesta.cli.workers import Workers  # noqa: PLC0415 - not on every platform
+    from cuesta.proxy.app import listen  # noqa: PLC0415 - slow to load
+    from cuesta.proxy.serve import open_store_for  # noqa: PLC0415 - likewise
+    from cuesta.store.memory import MemoryStore  # noqa: PLC0415 - likewise
+
+    compaction.policy()
+    listener = listen(options)
+    store = open_store_for(options)  # mends a damaged database before several processes find it
+    degraded = store.degraded
+    shared = not isinstance(store, MemoryStore)
+    store.close()
+    if not shared:
+        raise ConfigError(f"workers: several need the ledger on disk, but {degraded}")
+    env = fixed_environment(os.environ, options, compaction)
+    workers = Workers(listener, serve_command(), env, options.workers)
+    port = listener.getsockname()[1]
+    print(_block(options, compaction, port, degraded), flush=True)
+    return workers.run()
+
+
+def serve_command() -> tuple[str, ...]:
+    """Return the command that runs one proxy of this installation."""
+    return (sys.executable, "-P", "-m", "cuesta.cli.main", "serve")
 
 
 def _tell_what_is_logged() -> None:
@@ -133,6 +165,7 @@ def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degr
         profile=compaction.profile,
         threshold=compaction.threshold or "automatic",
         records=f"\n{' ' * _INDENT}".join(_lines_of(degraded or records)),
+        workers=f"\n  workers   {options.workers}" if options.workers > 1 else "",
     )
     if options.host not in _LOOPBACK:
         block += "\n\nwarning: it is open to the network, and asks nobody who they are"

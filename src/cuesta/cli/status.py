@@ -69,6 +69,8 @@ def _lines(status: Mapping[str, Any]) -> list[str]:
 def _sums(status: Mapping[str, Any]) -> Iterator[str]:
     if status.get("upstream"):
         yield from _labelled("upstream", status["upstream"])
+    if status.get("workers", 1) > 1:
+        yield f"worker    one of {status['workers']}; `cuesta status` alone sums all of them"
     models = status["models"]
     counts = status["requests"]
     actions = (f"{counts[name]} {words}" for name, words in _ACTIONS.items() if counts.get(name))

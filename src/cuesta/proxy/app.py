@@ -7,6 +7,7 @@ import contextlib
 import errno
 import logging
 import secrets
+import socket
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -22,7 +23,6 @@ from cuesta.proxy.routing import Routes
 from cuesta.proxy.visit import Call, House, Visit
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Collection, Mapping
 
     from cuesta.proxy.engine import Engine, TapFactory
@@ -60,7 +60,7 @@ class Proxy:
         self._options = options
         self._allowed = frozenset(name.lower() for name in options.allow_host)
         self._workers = Workers()
-        self._reports = Reports(store, options.upstream)
+        self._reports = Reports(store, options.upstream, options.workers)
         self._house = House(
             engine=engine,
             taps=taps,
@@ -267,6 +267,20 @@ async def _read_body(request: web.BaseRequest) -> bytes:
 
 def _too_long() -> RequestError:
     return RequestError(f"the request body is longer than {BODY_LIMIT >> 20} MiB", 413)
+
+
+def listen(options: ProxyOptions) -> socket.socket:
+    """Return a socket that listens where the options say, for several processes to share.
+
+    Raises:
+        ConfigError: If the address cannot be listened on.
+    """
+    try:
+        found = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)
+        family, *_, address = found[0]
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise ConfigError(_cannot_listen(options, error)) from error
 
 
 def _cannot_listen(options: ProxyOptions, error: OSError) -> str:

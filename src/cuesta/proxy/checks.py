@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 _LAST_PORT = 65_535
+_MOST_WORKERS = 64
 _NAME = re.compile(r"[^\s:/?#@*\[\]\\]+")
 _HOST = re.compile(r"[^\s/?#@*\[\]\\]+")
 
@@ -53,3 +54,9 @@ def not_negative(number: int) -> None:
     """Expect a number of at least 0."""
     if number < 0:
         raise ValueError(f"expected a number of at least 0, not {number}")
+
+
+def workers(number: int) -> None:
+    """Expect a number of processes."""
+    if not 1 <= number <= _MOST_WORKERS:
+        raise ValueError(f"expected a number from 1 to {_MOST_WORKERS}, not {number}")

@@ -30,6 +30,13 @@ class ProxyOptions:
         default=4141,
         metadata={"help": "port to listen on; 0 takes a free one", "check": checks.port},
     )
+    workers: int = field(
+        default=1,
+        metadata={
+            "help": "processes that share the port and the ledger",
+            "check": checks.workers,
+        },
+    )
     upstream: str = field(
         default="https://api.anthropic.com",
         metadata={
@@ -87,6 +94,8 @@ class ProxyOptions:
                     option.metadata.get("check", _anything)(part)
                 except ValueError as error:
                     raise ConfigError(f"{option.name}: {error}") from None
+        if self.workers > 1 and self.ephemeral:
+            raise ConfigError("workers: several need the ledger on disk; leave `ephemeral` out")
 
 
 def _anything(_: object) -> None:

@@ -7,6 +7,7 @@ Rule 3: cancelling `run` ends the talk with the upstream at once.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from aiohttp import ClientError
 
 from cuesta.core.errors import RequestError
+from cuesta.dialects.beginnings import Beginning
 from cuesta.exchange.events import Accepted, Refused
 from cuesta.proxy.answer import Answer, Head, error_answer
 from cuesta.proxy.decode import UndecodableError, decode, decoder_for
@@ -22,7 +24,7 @@ from cuesta.proxy.headers import end_to_end, note_header
 from cuesta.proxy.upstream import UpstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from aiohttp import ClientResponse, web
 
@@ -35,6 +37,11 @@ _logger = logging.getLogger(__name__)
 _REFUSALS = frozenset({400, 413, 422})
 _REFUSAL_LIMIT = 1 << 20
 """Bytes of a refusal that are read before it is relayed; longer ones are no refusals we know."""
+_BEGINNING_LIMIT = 1 << 16
+"""Bytes of a stream that are held until it is known whether it begins with an error ..."""
+_BEGINNING_S = 5.0
+"""... and seconds."""
+_OK = 200
 _LISTEN_LIMIT = 256 << 20
 """Decoded bytes of one answer after which its cost is no longer looked for."""
 
@@ -132,8 +139,30 @@ class Relay:
 
     async def _head(self, response: ClientResponse, outgoing: Outgoing) -> Accepted | Refused:
         """Tell whether the upstream refuses; what was read for that is held for the client."""
-        if not outgoing.watched or response.status not in _REFUSALS:
-            return Accepted()
+        if outgoing.watched and response.status in _REFUSALS:
+            return await self._refusal(response)
+        if outgoing.watched and response.status == _OK:
+            return await self._beginning(response)
+        return Accepted()
+
+    async def _beginning(self, response: ClientResponse) -> Accepted | Refused:
+        """Tell whether a stream begins with an error; one that is slow to tell is let through."""
+        beginning = Beginning(response.headers.get("Content-Type", ""))
+        reader = _Reader(response.headers.get("Content-Encoding", ""))
+        held = 0
+        with contextlib.suppress(_BrokenOffError, TimeoutError, UndecodableError, RequestError):
+            async with asyncio.timeout(_BEGINNING_S):
+                while reader.able and not beginning.settled and held < _BEGINNING_LIMIT:
+                    chunk = await _next_chunk(response)
+                    if not chunk:
+                        break
+                    self._held.append(chunk)
+                    held += len(chunk)
+                    for piece in reader.read(chunk):
+                        beginning.feed(piece)
+        return Refused(0, beginning.error) if beginning.error else Accepted()
+
+    async def _refusal(self, response: ClientResponse) -> Accepted | Refused:
         with contextlib.suppress(_BrokenOffError):  # the rest of it fails again when it is relayed
             while chunk := await _next_chunk(response):
                 self._held.append(chunk)
@@ -185,15 +214,34 @@ async def _next_chunk(response: ClientResponse) -> bytes:
         raise _BrokenOffError from error
 
 
+class _Reader:
+    """Decodes a copy of an answer's pieces.
+
+    Args:
+        encoding: The answer's content coding.
+    """
+
+    def __init__(self, encoding: str) -> None:
+        plain = encoding.strip().lower() in ("", "identity")
+        self._decoder = None if plain else decoder_for(encoding)
+        self.able = plain or self._decoder is not None
+        """Whether the coding is known; if not, nothing comes out."""
+
+    def read(self, chunk: bytes) -> Iterable[bytes]:
+        """Return what a piece holds."""
+        if self._decoder is not None:
+            return self._decoder.feed(chunk)
+        return (chunk,) if self.able else ()
+
+
 class _Listener:
     """Feeds a decoded copy of an answer to a tap, and never disturbs the answer."""
 
     def __init__(self, tap: UsageTap, encoding: str) -> None:
         self._tap = tap
-        self._plain = encoding.strip().lower() in ("", "identity")
-        self._decoder = None if self._plain else decoder_for(encoding)
+        self._reader = _Reader(encoding)
         self._left = _LISTEN_LIMIT
-        self._on = self._plain or self._decoder is not None
+        self._on = self._reader.able
 
     @property
     def usage(self) -> Usage | None:
@@ -207,7 +255,7 @@ class _Listener:
         if not self._on:
             return
         try:
-            for piece in self._decoder.feed(chunk) if self._decoder else (chunk,):
+            for piece in self._reader.read(chunk):
                 self._tap.feed(piece)
                 self._left -= len(piece)
                 if self._left < 0:

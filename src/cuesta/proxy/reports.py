@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -28,11 +29,13 @@ class Reports:
     Args:
         store: Keeps the trace events.
         upstream: The upstream's address.
+        workers: How many processes share the port; each tells of itself only.
     """
 
-    def __init__(self, store: Store, upstream: str) -> None:
+    def __init__(self, store: Store, upstream: str, workers: int = 1) -> None:
         self._store = store
         self._upstream = upstream
+        self._workers = workers
         self._started_at = time.time()
         self._totals = Totals()
         self._failures = 0
@@ -76,6 +79,8 @@ class Reports:
     def _status(self) -> dict[str, Any]:
         return {
             "started_at": self._started_at,
+            "process": os.getpid(),
+            "workers": self._workers,
             "upstream": self._upstream,
             "failures": self._failures,
             "trouble": self._trouble,
