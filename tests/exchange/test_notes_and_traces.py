@@ -53,6 +53,14 @@ def test_a_note_says_what_was_done():
     assert bench().send(body(talk(1))).note.startswith("keep; ")
 
 
+def test_a_note_says_which_cliffs_are_new_and_which_nobody_could_foresee():
+    driven = bench()
+    assert driven.send(_LONG).note.endswith("cliffs 2, new")
+    assert driven.send(_LONG).note.endswith("cliffs 2")
+    other = body(talk(20), model="claude-haiku-5-5")
+    assert driven.send(other).note.endswith(", new and external")
+
+
 def _marked(value: object) -> object:
     """Put a marker into every text of a JSON value but roles and types."""
     if isinstance(value, dict):

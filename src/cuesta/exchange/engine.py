@@ -10,6 +10,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cuesta.core.errors import RequestError
+from cuesta.core.models import read_model
+from cuesta.core.readings import Bill
 from cuesta.dialects.base import Dialect
 from cuesta.dialects.refusals import Refusal, refusal, too_long
 from cuesta.dialects.registry import DIALECTS, Claim, claim
@@ -27,7 +29,7 @@ from cuesta.exchange.events import (
     Send,
 )
 from cuesta.exchange.fallback import fail_open
-from cuesta.exchange.memory import Frozen, Recent, Seen, size
+from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen, size
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Attempt, Plan, Planner
 from cuesta.strategies.base import Strategy
@@ -104,7 +106,7 @@ class Engine:
         self._seen: Recent[bytes, Seen] = Recent(50_000)
         chosen = strategy or CliffStrategy()
         self._planners = {
-            name: Planner(dialect, chosen, options, self._frozen, seed)
+            name: Planner(dialect, chosen, options, (self._frozen, self._seen), seed)
             for name, dialect in dialects.items()
         }
 
@@ -131,6 +133,7 @@ class Engine:
         else:
             plan, answered = yield from self._sent(visit, plan)
         books.refused = len(visit.refused)
+        self._keep_bill(plan, answered)
         yield Record(_event(arrived, answered, plan, books, shadow=self._options.shadow))
 
     def _sent(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, tuple[Plan, Event]]:
@@ -232,15 +235,19 @@ class Engine:
         """Name the request's conversation, and remember the request for the next one."""
         if claimed.counts or not plan.links:
             return _Books(claimed.dialect)
-        seen = self._previous(plan)
+        seen = last_seen(self._seen, plan.links)
         name = seen.conversation if seen else plan.links[-1].hex()[:8]
         self._seen.put(plan.links[-1], Seen(name, plan.raw_tokens, at))
         return _Books(claimed.dialect, name, seen)
 
-    def _previous(self, plan: Plan) -> Seen | None:
-        """Find the conversation's previous request, or the same one sent before."""
-        before = map(self._seen.get, reversed(plan.links[:-1]))
-        return next(filter(None, before), None) or self._seen.get(plan.links[-1])
+    def _keep_bill(self, plan: Plan, answered: Event) -> None:
+        """Remember what a request was billed, for the next one's reading."""
+        seen = self._seen.get(plan.links[-1]) if plan.links else None
+        usage = answered.usage if isinstance(answered, Answered) else None
+        if seen is not None and usage is not None and not self._options.shadow:
+            bill = Bill(usage.prompt, plan.sent_tokens)
+            family = read_model(plan.model).key
+            self._seen.put(plan.links[-1], replace(seen, family=family, bill=bill))
 
 
 def _is_over(plan: Plan) -> bool:
@@ -258,9 +265,16 @@ def note(plan: Plan, *, shadow: bool = False) -> str:
     words = [f"shadow, would {plan.action}" if shadow else plan.action, plan.reason]
     if plan.action == "replace":
         words.append(f"{plan.raw_tokens} -> {plan.sent_tokens} tokens")
-        words.append(f"cliffs {len(plan.cliffs)}")
+        words.append(f"cliffs {len(plan.cliffs)}{_news(plan)}")
     text = "; ".join(words).encode("ascii", "replace").decode()
     return "".join(c if c.isprintable() else "?" for c in text)[:_NOTE_BYTES]
+
+
+def _news(plan: Plan) -> str:
+    """Say whether the cliff in force falls with this request: what the model sees changes."""
+    if not plan.new:
+        return ""
+    return ", new and external" if plan.cliffs[-1].external else ", new"
 
 
 def _event(
