@@ -133,7 +133,8 @@ class Engine:
         else:
             plan, answered = yield from self._sent(visit, plan)
         books.refused = len(visit.refused)
-        self._keep_bill(plan, answered)
+        if not claimed.counts:
+            self._keep_bill(plan, answered)
         yield Record(_event(arrived, answered, plan, books, shadow=self._options.shadow))
 
     def _sent(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, tuple[Plan, Event]]:

@@ -17,10 +17,11 @@ from cuesta.core.ledger import Cliff, Entry
 from cuesta.core.meter import estimate_bytes, round_up
 from cuesta.core.models import checks_prefixes, read_model, window_of
 from cuesta.core.policy import Policy, ladder
+from cuesta.core.readings import Bill
 from cuesta.core.transcript import Message, Outline, Transcript, outline, read_transcript
 from cuesta.dialects.base import Dialect, Request
 from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
-from cuesta.exchange.memory import Frozen, Recent
+from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.view import View, sent_tokens, view
 from cuesta.protocols.lexicon import HarnessLexicon, speaks_human
@@ -116,7 +117,8 @@ class Planner:
         dialect: The wire API.
         strategy: When to drop.
         options: What the operator chose.
-        frozen: Filled with what each epoch begins with, for `fallback`.
+        memory: Filled with what each epoch begins with, for `fallback`; and the last requests with
+            their bills.
         seed: Makes hashes of slices unpredictable from outside.
     """
 
@@ -125,7 +127,7 @@ class Planner:
         dialect: Dialect,
         strategy: Strategy,
         options: CompactionOptions,
-        frozen: Recent[bytes, Frozen],
+        memory: tuple[Recent[bytes, Frozen], Recent[bytes, Seen]],
         seed: int,
     ) -> None:
         self._dialect = dialect
@@ -133,7 +135,7 @@ class Planner:
         self._ladder = ladder(options.policy())
         self._window = options.window
         self._realm = f"{dialect.name} in shadow" if options.shadow else dialect.name
-        self._frozen = frozen
+        self._frozen, self._seen = memory
         self._seed = seed
         self._treatments: Recent[tuple[str, str, str], bool] = Recent(10_000)
         self._outlines: Recent[bytes, Outline] = Recent(400_000)
@@ -254,7 +256,13 @@ class Planner:
             ),
             binds_thinking=self.binds_thinking(attempt, reading.request.model),
             demand=attempt.demand or self._stale(reading, found.entry),
+            bill=self._bill(reading.links, model.key),
         )
+
+    def _bill(self, links: Sequence[bytes], family: str) -> Bill | None:
+        """Return the conversation's last bill, if it is known and of the same model."""
+        seen = last_seen(self._seen, links)
+        return seen.bill if seen is not None and seen.family == family else None
 
     def _stale(self, reading: _Reading, known: Entry | None) -> str:
         """Say why a known cliff's digest cannot be rendered again, or nothing."""

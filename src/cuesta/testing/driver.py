@@ -72,6 +72,7 @@ class Bench:
         path: str = "/v1/messages",
         at: float = 0.0,
         usage: Usage | None = None,
+        place: tuple[str, str] = ("", ""),
     ) -> Driven:
         """Run one request through the engine.
 
@@ -80,8 +81,9 @@ class Bench:
             path: The path that it is posted to.
             at: When it arrives, in seconds.
             usage: What the answer bills.
+            place: The host that it is for, and the tenant who asks.
         """
-        exchange = self.engine.exchange(Arrived(at, "POST", path, (), body))
+        exchange = self.engine.exchange(Arrived(at, "POST", path, (), body, "", *place))
         answer: Event | Exception | None = None
         head: Accepted | Refused = Accepted()
         note, refusal, event = "", b"", None

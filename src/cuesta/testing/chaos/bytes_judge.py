@@ -22,7 +22,8 @@ An extra change needs an *excuse*, and an external cliff a *cause*, which can be
 Excuses: an external cliff on the branch before, tools or instructions that changed, a turn that
 grew after it was sent, a history that the client rewrote, thinking on a model that checks what
 stands before it. Causes: a form refused in this request, a turn that grew since the last cliff, a
-history that the client rewrote, a form that fail-open chose for the ancestor. Without one it is a violation too.
+history that the client rewrote, a form that fail-open chose for the ancestor. Without one it is a
+violation too.
 """
 
 from __future__ import annotations
