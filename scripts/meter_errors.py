@@ -21,20 +21,22 @@ from cuesta.dialects.registry import DIALECTS
 from cuesta.protocols.lexicon import speaks_human
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "sessions"
-SHORTEST_GROWTH = 2_000
-"""Growth below this says little of the estimate: its error is mostly that of one frame."""
+PIECE = 5_000
+"""Tokens that a prompt has to grow for one comparison of the estimate alone."""
 
 TREATMENT = f"""\
-cold: the estimate alone, no bill known. Where a session lacks parts of its
-  prompt (system prompt and tools), the growth since a first bill is compared,
-  from {SHORTEST_GROWTH:,} tokens on, so no hidden part is fitted or subtracted; a new
-  stretch begins where the saved history is not what was sent, where the
-  prompt shrank, and where a person spoke after thinking (providers drop it).
-next: the last bill and the estimate of what came on top, over the whole
-  prompt; calls behind a hole in the saved history are left out.
-hidden: what the first bill of a session holds beyond its estimate (median).
-thinking: shown thinking is estimated as text. Hidden thinking (Gemini) is
-  taken from the bills, and added where they show that it is billed again."""
+cold      the estimate alone, no bill known. Where the saved messages are the
+          whole prompt (mini-swe-agent): every prompt. Elsewhere system prompt
+          and tools are hidden: each piece of {PIECE:,} tokens or more by which
+          the bill grew is compared with its estimate, so that nothing hidden
+          is fitted or subtracted. A piece begins anew where the saved history
+          is not what was sent (a hole), where the prompt shrank, and where a
+          person spoke after thinking (providers drop it then).
+next      the last bill and the estimate of what came on top, over the whole
+          billed prompt, hidden parts included; not behind a hole.
+hidden    what the first bill of a session holds beyond its estimate, median.
+thinking  shown thinking is estimated as text. Hidden thinking (Gemini) is
+          taken from its bill, where the bills show that it is billed again."""
 
 
 @dataclass(slots=True)
@@ -79,7 +81,8 @@ def measure(session: Session, *, thoughts: bool) -> Errors:
     errors = Errors(sessions=1, calls=len(steps))
     errors.hidden.append(steps[0].call.prompt - steps[0].added)
     bill: Bill | None = None
-    estimate, start, thinks = 0, (0, 0), False
+    start = Bill(0, 0)
+    estimate, thinks = 0, False
     for step in steps:
         prompt, before = step.call.prompt, bill
         estimate += step.added
@@ -89,10 +92,11 @@ def measure(session: Session, *, thoughts: bool) -> Errors:
         if session.whole:
             errors.cold.append(abs(estimate - prompt) / prompt)
         elif before is None or step.call.hole or dropped or prompt < before.prompt:
-            start, thinks = (prompt, estimate), False
-        elif prompt - start[0] >= SHORTEST_GROWTH:
-            grown = prompt - start[0]
-            errors.cold.append(abs(estimate - start[1] - grown) / grown)
+            start, thinks = bill, False
+        elif prompt - start.prompt >= PIECE:
+            grown = prompt - start.prompt
+            errors.cold.append(abs(estimate - start.estimate - grown) / grown)
+            start = bill
         if step.call.hole:
             errors.holes += 1
         elif before is not None:
@@ -142,7 +146,7 @@ def percent(values: Sequence[float], share: float = 0.5) -> str:
 
 def show(title: str, rows: dict[str, Errors]) -> None:
     """Print a table of at most 80 columns."""
-    heads = ("sessions", "calls", "holes", "cold", "next", "next p90", "hidden")
+    heads = ("saved", "calls", "holes", "cold", "next", "90th", "hidden")
     print(f"{title:<22}" + "".join(f"{head:>8}" for head in heads))
     for name, e in rows.items():
         cells = (
@@ -158,7 +162,9 @@ def main(folder: Path) -> None:
     if not folder.is_dir():
         print(f"There are no saved sessions at {folder}; nothing to compare with.")
         return
-    measured = [(f"{s.source}, {family(s)}", errors_of(s)) for s in saved_sessions(folder) if s.calls]
+    measured = [
+        (f"{s.source}, {family(s)}", errors_of(s)) for s in saved_sessions(folder) if s.calls
+    ]
     show("all sessions", table(measured))
     show("every second session", table(measured[::2]))
     show("the others", table(measured[1::2]))

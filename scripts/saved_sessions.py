@@ -39,7 +39,7 @@ class Session:
         source: The agent program.
         wire: The dialect that its messages are written in here.
         calls: Its calls.
-        whole: Whether the saved messages are the whole prompt: no system prompt or tools are hidden.
+        whole: Whether the saved messages are the whole prompt, system prompt and tools included.
     """
 
     source: str
@@ -49,14 +49,20 @@ class Session:
 
 
 def claude_code(path: Path) -> Session:
-    """Read a Claude Code session; a message that was saved block by block is put together."""
+    """Read a Claude Code session; a message that was saved block by block is put together.
+
+    A line that hangs on one which is not there, a call without result and a compaction are holes.
+    """
     session = Session("claude-code", "anthropic")
     added: list[Json] = []
     answer: Json = {}
     name, cut = "", False
+    known: set[str | None] = {None}
     for line in _lines(path):
         message = line.get("message") or {}
+        cut = cut or line.get("parentUuid") not in known
         cut = cut or bool(line.get("isCompactSummary")) or line.get("subtype") == "compact_boundary"
+        known.add(line.get("uuid"))
         if line.get("isSidechain"):
             continue
         if line["type"] == "user":
@@ -69,7 +75,11 @@ def claude_code(path: Path) -> Session:
             usage = message["usage"]
             prompt = sum(
                 usage[key]
-                for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+                for key in (
+                    "input_tokens",
+                    "cache_creation_input_tokens",
+                    "cache_read_input_tokens",
+                )
             )
             hole = cut or not _paired(added)
             session.calls.append(Call(message["model"], prompt, added, hole=hole))
@@ -98,9 +108,7 @@ def pi(path: Path) -> Session:
             prompt = usage["input"] + usage["cacheRead"] + usage["cacheWrite"]
             answer = {"role": "assistant", "content": [_pi_block(b) for b in message["content"]]}
             if prompt:
-                session.calls.append(
-                    Call(message["model"], prompt, added, hole=not _paired(added))
-                )
+                session.calls.append(Call(message["model"], prompt, added, hole=not _paired(added)))
                 added = []
             added.append(answer)
     return session
@@ -186,9 +194,7 @@ def _trajectory(messages: Sequence[Json]) -> Session:
     for message in messages:
         if message["role"] == "assistant":
             response = message["extra"]["response"]
-            session.calls.append(
-                Call(response["model"], response["usage"]["prompt_tokens"], added)
-            )
+            session.calls.append(Call(response["model"], response["usage"]["prompt_tokens"], added))
             added = []
         added.append({"role": message["role"], "content": message["content"]})
     return session

@@ -72,22 +72,22 @@ class Factors:
 
 FACTORS = {
     "claude": Factors(
-        letters=240, marks=700, digits=1150, east=1100, wide=500, encoded=700,
+        letters=240, marks=650, digits=1150, east=1100, wide=400, encoded=700,
         call=35, result=30, argument=8,
         pictures=PictureRule(patch=28, edge=1568, patches=1568, each=1000, unknown=1600),
     ),
     "claude-4.7": Factors(
-        letters=290, marks=840, digits=1380, east=1300, wide=600, encoded=840,
+        letters=290, marks=780, digits=1380, east=1300, wide=480, encoded=840,
         call=35, result=30, argument=8,
         pictures=PictureRule(patch=28, edge=2000, patches=4000, each=1000, unknown=2400),
     ),
     "gemini": Factors(
-        letters=220, marks=650, digits=1300, east=650, wide=200, encoded=700,
+        letters=230, marks=650, digits=1250, east=650, wide=200, encoded=700,
         call=8, result=8, argument=2,
         pictures=PictureRule(patch=0, edge=0, patches=0, each=0, unknown=1080),
     ),
     "gpt": Factors(
-        letters=150, marks=800, digits=1000, east=750, wide=200, encoded=700,
+        letters=170, marks=750, digits=1100, east=750, wide=200, encoded=700,
         call=8, result=6, argument=2,
         pictures=PictureRule(patch=32, edge=0, patches=10_000, each=1200, unknown=2000),
     ),

@@ -20,6 +20,8 @@ RUN = 512
 
 _DIGITS = string.digits.encode()
 _MARKS = string.punctuation.encode()
+_INDENT = b"    "
+"""So many spaces count as one letter: vocabularies hold long runs of spaces."""
 _WIDE = bytes(range(0x80, 0x100))
 _EAST = bytes([*range(0xE3, 0xEE), 0xEF])
 """First UTF-8 bytes of U+3000 to U+DFFF and U+F000 to U+FFFF: kana, ideographs, hangul, full width
@@ -83,8 +85,9 @@ class Meter:
             wide = size - len(raw.translate(None, _WIDE))
             east = size - len(raw.translate(None, _EAST))
             sum_of_wide = factors.east * east + factors.wide * max(0, wide - 3 * east)
+        indents = raw.count(_INDENT) * (len(_INDENT) - 1)
         return (
-            factors.letters * (size - digits - marks - wide)
+            factors.letters * (size - digits - marks - wide - indents)
             + factors.marks * marks
             + factors.digits * digits
             + sum_of_wide
