@@ -26,6 +26,8 @@ from hypothesis import strategies as st
 from cuesta.core.chain import chain
 from cuesta.core.digest import RENDERER
 from cuesta.core.ledger import Entry
+from cuesta.core.meter import meter_for
+from cuesta.core.models import read_model
 from cuesta.core.transcript import outline, read_transcript
 from cuesta.dialects.anthropic import AnthropicDialect
 from cuesta.exchange.options import CompactionOptions
@@ -287,7 +289,8 @@ def test_between_two_cliffs_there_is_room_to_grow(history, options):
         assert event.external or event.sent_tokens < event.raw_tokens
         read = [_DIALECT.parse(message) for message in raw_messages(step.body)]
         link = chain([digest for _, digest in read], "anthropic")[-1]
-        outlines = [outline(m, digest, human=speaks_human(m)) for m, digest in read]
+        meter = meter_for(read_model(json.loads(step.body)["model"]))
+        outlines = [outline(m, digest, meter, human=speaks_human(m)) for m, digest in read]
         turns = read_transcript(outlines, head_to_first_human=policy.head_to_first_human).turns
         for before, after in pairwise(Entry.from_json(over.ledger[link]).cliffs):
             added = sum(turn.tokens for turn in turns[before.border : after.border])
