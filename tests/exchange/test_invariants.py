@@ -20,7 +20,7 @@ from conversations import (
     rest,
     steady,
 )
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cuesta.core.chain import chain
@@ -32,7 +32,7 @@ from cuesta.core.transcript import outline, read_transcript
 from cuesta.dialects.anthropic import AnthropicDialect
 from cuesta.exchange.options import CompactionOptions
 from cuesta.protocols.lexicon import speaks_human
-from cuesta.testing.histories import ClientHistory
+from cuesta.testing.histories import ClientHistory, Feature
 
 FEW = settings(max_examples=max(6, settings.default.max_examples // 4))
 _DIALECT = AnthropicDialect()
@@ -125,6 +125,16 @@ def test_a_fresh_engine_with_the_ledger_sends_the_same_bytes_whatever_its_seed(h
         assert over.ledger == restarted.ledger
 
 
+@example(
+    ClientHistory(
+        127854,
+        frozenset({Feature.PARTIAL_TURNS, Feature.SERVER_TOOLS}),
+        "claude-opus-5-5",
+        turns=14,
+    ),
+    CompactionOptions(profile="paper", threshold=5000),
+    11,
+)
 @given(steady(), OPTIONS, st.integers(0, 30))
 def test_with_the_ledger_gone_a_conversation_takes_at_most_one_external_cliff(
     history, options, late

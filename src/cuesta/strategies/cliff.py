@@ -100,8 +100,11 @@ class _Walk:
         return known is None or known.policy == ladder(self.case.policy)[known.rung]
 
     def _grew(self, cliffs: list[Cliff]) -> bool:
-        """Tell whether the last cliff's newest turn has grown since: its threshold fits it less."""
-        if not cliffs:
+        """Tell whether the last cliff's newest turn has grown since: its threshold fits it less.
+
+        Of an external cliff that is told already.
+        """
+        if not cliffs or cliffs[-1].external:
             return False
         last = cliffs[-1]
         return last.messages != self.case.transcript.turns[last.border - 1].stop
