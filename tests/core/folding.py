@@ -40,7 +40,8 @@ def source(*messages: Message, to_human: bool = False) -> Source:
         outline(message, bytes([i % 256]), COMMON, human=speaks_human(message))
         for i, message in enumerate(messages)
     ]
-    transcript = read_transcript(outlines, head_to_first_human=to_human)
+    transcript = read_transcript(outlines)
+    transcript = transcript.to_first_human() if to_human else transcript
     return Source(transcript, messages.__getitem__, HarnessLexicon())
 
 

@@ -57,13 +57,13 @@ def test_messages_divide_into_a_head_and_turns(letters, head, turns):
     ],
 )
 def test_the_papers_head_ends_with_the_first_human_message(letters, head, first_turn):
-    transcript = read_transcript(_outlines(letters), head_to_first_human=True)
+    transcript = read_transcript(_outlines(letters)).to_first_human()
     assert transcript.head == head
     assert (transcript.turns[0].start, transcript.turns[0].stop) == first_turn
 
 
 def test_the_papers_head_is_everything_before_the_first_answer_came():
-    assert read_transcript(_outlines("uhu"), head_to_first_human=True).head == 3
+    assert read_transcript(_outlines("uhu")).to_first_human().head == 3
 
 
 @given(st.text("suha", max_size=40), st.booleans())
@@ -71,7 +71,8 @@ def test_head_and_turns_hold_every_message_once_and_every_turn_begins_a_model_st
     letters: str, to_human: bool
 ):
     outlines = _outlines(letters)
-    transcript = read_transcript(outlines, head_to_first_human=to_human)
+    transcript = read_transcript(outlines)
+    transcript = transcript.to_first_human() if to_human else transcript
     places = [*range(transcript.head)]
     for turn in transcript.turns:
         places += range(turn.start, turn.stop)

@@ -301,7 +301,9 @@ def test_between_two_cliffs_there_is_room_to_grow(history, options):
         link = chain([digest for _, digest in read], "anthropic")[-1]
         meter = meter_for(read_model(json.loads(step.body)["model"]))
         outlines = [outline(m, digest, meter, human=speaks_human(m)) for m, digest in read]
-        turns = read_transcript(outlines, head_to_first_human=policy.head_to_first_human).turns
+        transcript = read_transcript(outlines)
+        to_human = policy.head_to_first_human
+        turns = (transcript.to_first_human() if to_human else transcript).turns
         for before, after in pairwise(Entry.from_json(over.ledger[link]).cliffs):
             added = sum(turn.tokens for turn in turns[before.border : after.border])
             gap = max(policy.gap_tokens, int(policy.gap_share * before.threshold))

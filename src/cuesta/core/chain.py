@@ -28,6 +28,11 @@ def chain(digests: Iterable[bytes], dialect: str, tenant: str = "") -> list[byte
         tenant: Keeps the users of one gateway apart.
     """
     link = hashlib.sha256(b"\0".join((_SEED, tenant.encode(), dialect.encode()))).digest()
+    return continued(link, digests)
+
+
+def continued(link: bytes, digests: Iterable[bytes]) -> list[bytes]:
+    """Return the links that follow a link, one a message, in order."""
     links = []
     for digest in digests:
         link = hashlib.sha256(link + digest).digest()

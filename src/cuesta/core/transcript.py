@@ -8,7 +8,8 @@ digest is made from them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -206,6 +207,40 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Sums:
+    """Running totals over turns: the value at `i` is over the first `i` turns.
+
+    Attributes:
+        tokens: Estimated size.
+        thinking: The part of it that is thinking.
+        pinned: The part of it that stays whole, wherever the cut is.
+        pinned_thinking: The part of that which is thinking.
+    """
+
+    tokens: array[int]
+    thinking: array[int]
+    pinned: array[int]
+    pinned_thinking: array[int]
+
+    @classmethod
+    def none(cls) -> Sums:
+        """Return the totals over no turn."""
+        return cls(*(array("q", [0]) for _ in range(4)))
+
+    def extended(self, settled: int, turns: Iterable[Turn]) -> Sums:
+        """Return the totals over the first `settled` turns and these behind them."""
+        columns = (self.tokens, self.thinking, self.pinned, self.pinned_thinking)
+        sums = Sums(*(column[: settled + 1] for column in columns))
+        for turn in turns:
+            whole = turn.pinned
+            sums.tokens.append(sums.tokens[-1] + turn.tokens)
+            sums.thinking.append(sums.thinking[-1] + turn.thinking)
+            sums.pinned.append(sums.pinned[-1] + whole * turn.tokens)
+            sums.pinned_thinking.append(sums.pinned_thinking[-1] + whole * turn.thinking)
+        return sums
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """A conversation, in the client's own coordinates.
 
@@ -213,11 +248,13 @@ class Transcript:
         outlines: One a message.
         head: How many messages the head has.
         turns: The turns after the head.
+        sums: Running totals over the turns.
     """
 
     outlines: Sequence[Outline]
     head: int
     turns: tuple[Turn, ...]
+    sums: Sums
 
     @property
     def head_tokens(self) -> int:
@@ -238,52 +275,80 @@ class Transcript:
 
     def kept(self, cut: int, border: int) -> tuple[Turn, ...]:
         """Return the turns before a border that a cut keeps: those behind it, and pinned ones."""
-        pinned = tuple(turn for turn in self.turns[:cut] if turn.pinned)
+        pinned: tuple[Turn, ...] = ()
+        if self.sums.pinned[cut]:
+            pinned = tuple(turn for turn in self.turns[:cut] if turn.pinned)
         return pinned + self.turns[cut:border]
 
     @property
     def tokens(self) -> int:
         """Estimated size of all messages."""
-        return sum(o.tokens for o in self.outlines)
+        return self.head_tokens + self.sums.tokens[-1]
+
+    def to_first_human(self) -> Transcript:
+        """End the head at the first message in which a person speaks, as the paper does.
+
+        What stands between that message and the first model output belongs to the first turn
+        (Algorithm 1).
+        """
+        human = next((i for i in range(self.head) if self.outlines[i].human), None)
+        if not self.turns or human is None or human + 1 == self.head:
+            return self
+        first = _turn(self.outlines, human + 1, self.turns[0].stop, closed=self.turns[0].closed)
+        turns = (first, *self.turns[1:])
+        return Transcript(self.outlines, human + 1, turns, Sums.none().extended(0, turns))
 
 
-def _turn(outlines: Sequence[Outline], start: int, stop: int) -> Turn:
+def _turn(outlines: Sequence[Outline], start: int, stop: int, *, closed: bool) -> Turn:
     span = outlines[start:stop]
-    opened = {call for o in span for call in o.opens}
-    answered = {call for o in span for call in o.answers}
     return Turn(
         start=start,
         stop=stop,
         tokens=sum(o.tokens for o in span),
         thinking=sum(o.thinking for o in span),
         thinks=any(o.thinks for o in span),
-        closed=span[-1].role is not Role.ASSISTANT and opened <= answered,
+        closed=closed,
         pinned=any(o.pinned for o in span),
         barrier=any(o.barrier for o in span),
     )
 
 
+def _is_closed(span: Sequence[Outline]) -> bool:
+    """Tell whether the model's step has ended and every call in it is answered."""
+    opened = {call for o in span for call in o.opens}
+    answered = {call for o in span for call in o.answers}
+    return span[-1].role is not Role.ASSISTANT and opened <= answered
+
+
 def read_transcript(
-    outlines: Sequence[Outline], *, head_to_first_human: bool = False
+    outlines: Sequence[Outline], earlier: Transcript | None = None, settled: int = 0
 ) -> Transcript:
     """Divide messages into head and turns.
 
     Args:
         outlines: One a message, in order.
-        head_to_first_human: End the head at the first message in which a person speaks, as the
-            paper does (Algorithm 1), instead of at the first model output. What stands between the
-            two then belongs to the first turn.
+        earlier: A reading of messages that begin as these do, or None.
+        settled: How many of its turns stand here as well, each with another one behind it.
     """
+    head, turns, sums = _read_so_far(earlier, settled)
+    begin = turns[-1].stop if turns else 0
     starts = [
         i
-        for i, o in enumerate(outlines)
-        if o.role is Role.ASSISTANT and (i == 0 or outlines[i - 1].role is not Role.ASSISTANT)
+        for i in range(begin, len(outlines))
+        if outlines[i].role is Role.ASSISTANT
+        and (i == 0 or outlines[i - 1].role is not Role.ASSISTANT)
     ]
-    head = starts[0] if starts else len(outlines)
-    if head_to_first_human and starts:
-        human = next((i for i in range(head) if outlines[i].human), None)
-        head = head if human is None else human + 1
-        starts[0] = head
+    if not turns:
+        head = starts[0] if starts else len(outlines)
     stops = [*starts[1:], len(outlines)]
-    turns = tuple(_turn(outlines, a, b) for a, b in zip(starts, stops, strict=False))
-    return Transcript(outlines, head, turns)
+    new = tuple(
+        _turn(outlines, start, stop, closed=_is_closed(outlines[start:stop]))
+        for start, stop in zip(starts, stops, strict=False)
+    )
+    return Transcript(outlines, head, turns + new, sums.extended(len(turns), new))
+
+
+def _read_so_far(earlier: Transcript | None, settled: int) -> tuple[int, tuple[Turn, ...], Sums]:
+    if earlier is None or not settled:
+        return 0, (), Sums.none()
+    return earlier.head, earlier.turns[:settled], earlier.sums

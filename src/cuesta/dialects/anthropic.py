@@ -52,10 +52,11 @@ class AnthropicDialect:
     """The dialect; it has no state."""
 
     name = "anthropic"
+    where = "messages"
 
     def read(self, body: bytes) -> Request:
         """See `Dialect.read`."""
-        return read_body(body, "messages")
+        return read_body(body, self.where)
 
     def facts(self, request: Request) -> RequestFacts:
         """See `Dialect.facts`."""

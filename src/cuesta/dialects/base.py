@@ -38,9 +38,15 @@ class UsageTap(Protocol):
 
 
 class Dialect(Protocol):
-    """One wire API. Pure: no state, no I/O."""
+    """One wire API. Pure: no state, no I/O.
+
+    Attributes:
+        name: Its name.
+        where: The member of a body that holds the messages.
+    """
 
     name: str
+    where: str
 
     def read(self, body: bytes) -> Request:
         """Cut a body into raw slices.

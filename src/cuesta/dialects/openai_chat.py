@@ -47,10 +47,11 @@ class OpenAIChatDialect:
     """The dialect; it has no state."""
 
     name = "openai_chat"
+    where = "messages"
 
     def read(self, body: bytes) -> Request:
         """See `Dialect.read`."""
-        return read_body(body, "messages")
+        return read_body(body, self.where)
 
     def facts(self, request: Request) -> RequestFacts:
         """See `Dialect.facts`."""

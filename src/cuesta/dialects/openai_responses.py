@@ -72,10 +72,11 @@ class OpenAIResponsesDialect:
     """The dialect; it has no state."""
 
     name = "openai_responses"
+    where = "input"
 
     def read(self, body: bytes) -> Request:
         """See `Dialect.read`."""
-        return read_body(body, "input")
+        return read_body(body, self.where)
 
     def facts(self, request: Request) -> RequestFacts:
         """See `Dialect.facts`."""

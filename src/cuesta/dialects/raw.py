@@ -8,6 +8,8 @@ surrogates, which clients do send, so a slower path on the standard library stan
 from __future__ import annotations
 
 import json
+import re
+from array import array
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -18,6 +20,12 @@ from cuesta.core.errors import RequestError
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _BLANKS = " \t\n\r"
+_OBJECT_START = re.compile(rb"[ \t\n\r]*\{[ \t\n\r]*")
+_OBJECT_END = re.compile(rb"[ \t\n\r]*\}[ \t\n\r]*")
+_ARRAY_START = re.compile(rb"\[[ \t\n\r]*")
+_ARRAY_END = re.compile(rb"[ \t\n\r]*\]")
+_COMMA = re.compile(rb"[ \t\n\r]*,[ \t\n\r]*")
+_KEY = re.compile(rb'"([\w.$-]*)"[ \t\n\r]*:[ \t\n\r]*')
 _DECODER = json.JSONDecoder()
 
 
@@ -53,6 +61,59 @@ def split_array(raw: bytes) -> list[bytes]:
         return _slow_array(_text(raw))
     except RecursionError:
         raise _too_deep() from None
+
+
+def member_places(raw: bytes, members: Mapping[str, bytes]) -> dict[str, int] | None:
+    """Return where each member's value starts in an object's text.
+
+    Args:
+        raw: The object.
+        members: What `split_object` made of it.
+
+    Returns:
+        The places, or None unless these members are all that stands there, each of them once and
+        in this order.
+    """
+    places = {}
+    at = _match(_OBJECT_START, raw, 0)
+    for number, (key, value) in enumerate(members.items()):
+        if number:
+            at = _match(_COMMA, raw, at)
+        found = _KEY.match(raw, at) if at >= 0 else None
+        if found is None or found[1].decode() != key or not raw.startswith(value, found.end()):
+            return None
+        places[key] = found.end()
+        at = found.end() + len(value)
+    return places if at >= 0 and _OBJECT_END.fullmatch(raw, at) else None
+
+
+def element_places(
+    raw: bytes, start: int, elements: Sequence[bytes]
+) -> tuple[array[int], array[int]] | None:
+    """Return where each element of an array starts and ends.
+
+    Args:
+        raw: A text in which the array stands.
+        start: Where it starts.
+        elements: What `split_array` made of it.
+    """
+    starts, stops = array("q"), array("q")
+    at = _match(_ARRAY_START, raw, start)
+    for number, element in enumerate(elements):
+        if number:
+            at = _match(_COMMA, raw, at)
+        if at < 0:
+            return None
+        starts.append(at)
+        at += len(element)
+        stops.append(at)
+    return (starts, stops) if _match(_ARRAY_END, raw, at) >= 0 else None
+
+
+def _match(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:
+    """Return where a pattern's match ends that starts here, or -1."""
+    found = pattern.match(raw, at) if at >= 0 else None
+    return found.end() if found else -1
 
 
 def join_object(members: Mapping[str, bytes]) -> bytes:

@@ -18,6 +18,7 @@ from cuesta.exchange.events import Command, Commit, Done, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent, Seen, size
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Attempt, Plan, Planner
+from cuesta.exchange.reading import Reader
 from cuesta.strategies.cliff import CliffStrategy
 
 _LISTS = {"openai_responses": "input"}
@@ -60,7 +61,8 @@ class Compactor:
         frozen: Recent[bytes, Frozen] = Recent(1 << 20, size)
         seen: Recent[bytes, Seen] = Recent(1)
         chosen = options or CompactionOptions()
-        self._planner = Planner(self._dialect, CliffStrategy(), chosen, (frozen, seen), seed=0)
+        reader = Reader(self._dialect, self._dialect.name, seed=0)
+        self._planner = Planner(reader, CliffStrategy(), chosen, (frozen, seen))
 
     def compact(
         self, messages: Sequence[Any], *, system: object = None, tools: object = None

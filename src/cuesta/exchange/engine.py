@@ -32,6 +32,7 @@ from cuesta.exchange.fallback import fail_open
 from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen, size
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Attempt, Plan, Planner
+from cuesta.exchange.reading import BLOCK, Reader
 from cuesta.strategies.base import Strategy
 from cuesta.strategies.cliff import CliffStrategy
 from cuesta.trace.event import TraceEvent
@@ -88,6 +89,7 @@ class Engine:
         seed: Any number that a stranger cannot guess; the same bytes are sent whatever it is.
         strategy: When to drop.
         dialects: The wire APIs by name.
+        block: Bytes between two places at which a body's known beginning is recognised.
 
     Raises:
         ConfigError: If the options make no sense.
@@ -100,13 +102,19 @@ class Engine:
         seed: int = 0,
         strategy: Strategy | None = None,
         dialects: Mapping[str, Dialect] = DIALECTS,
+        block: int = BLOCK,
     ) -> None:
         self._options = options
         self._frozen: Recent[bytes, Frozen] = Recent(64 << 20, size)
         self._seen: Recent[bytes, Seen] = Recent(50_000)
         chosen = strategy or CliffStrategy()
         self._planners = {
-            name: Planner(dialect, chosen, options, (self._frozen, self._seen), seed)
+            name: Planner(
+                Reader(dialect, options.realm(name), seed, block),
+                chosen,
+                options,
+                (self._frozen, self._seen),
+            )
             for name, dialect in dialects.items()
         }
 

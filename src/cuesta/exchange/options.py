@@ -41,6 +41,10 @@ class CompactionOptions:
         metadata={"help": "measure what Cuesta would do, and send every request as it came"},
     )
 
+    def realm(self, dialect: str) -> str:
+        """Return what conversations are kept apart by beside the tenant: the wire, and shadow."""
+        return f"{dialect} in shadow" if self.shadow else dialect
+
     def policy(self) -> Policy:
         """Return the knobs that the options mean.
 

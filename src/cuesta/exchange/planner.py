@@ -8,23 +8,20 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-import xxhash
-
-from cuesta.core.chain import chain
 from cuesta.core.compact import Source, fold
 from cuesta.core.digest import NOTHING, RENDERER, Rendered, render
 from cuesta.core.ledger import Cliff, Entry
-from cuesta.core.meter import Meter, meter_for, round_up
+from cuesta.core.meter import round_up
 from cuesta.core.models import checks_prefixes, read_model, window_of
 from cuesta.core.policy import Policy, ladder
 from cuesta.core.readings import Bill
-from cuesta.core.transcript import Message, Outline, Transcript, outline, read_transcript
-from cuesta.dialects.base import Dialect, Request
+from cuesta.core.transcript import Message
 from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen
 from cuesta.exchange.options import CompactionOptions
+from cuesta.exchange.reading import Reader, Reading
 from cuesta.exchange.view import View, sent_tokens, view
-from cuesta.protocols.lexicon import HarnessLexicon, speaks_human
+from cuesta.protocols.lexicon import HarnessLexicon
 from cuesta.protocols.sidecalls import side_call
 from cuesta.protocols.summaries import asks_for_summary
 from cuesta.strategies.base import Case, Keep, Replace, Strategy
@@ -91,59 +88,31 @@ class Attempt:
     tenant: str = ""
 
 
-class _Reading:
-    """A request, read: its raw slices, their outlines, the model's meter, and the chain."""
-
-    def __init__(
-        self,
-        request: Request,
-        outlines: Sequence[Outline],
-        meter: Meter,
-        links: Sequence[bytes],
-    ) -> None:
-        self.request = request
-        self.outlines = outlines
-        self.meter = meter
-        self.links = links
-        self._transcripts: dict[bool, Transcript] = {}
-
-    def transcript(self, policy: Policy) -> Transcript:
-        """Divide it into head and turns as a policy says."""
-        way = policy.head_to_first_human
-        if way not in self._transcripts:
-            self._transcripts[way] = read_transcript(self.outlines, head_to_first_human=way)
-        return self._transcripts[way]
-
-
 class Planner:
     """Plans requests of one dialect under one set of options.
 
     Args:
-        dialect: The wire API.
+        reader: Reads the dialect's requests.
         strategy: When to drop.
         options: What the operator chose.
         memory: Filled with what each epoch begins with, for `fallback`; and the last requests with
             their bills.
-        seed: Makes hashes of slices unpredictable from outside.
     """
 
     def __init__(
         self,
-        dialect: Dialect,
+        reader: Reader,
         strategy: Strategy,
         options: CompactionOptions,
         memory: tuple[Recent[bytes, Frozen], Recent[bytes, Seen]],
-        seed: int,
     ) -> None:
-        self._dialect = dialect
+        self._reader = reader
+        self._dialect = reader.dialect
         self._strategy = strategy
         self._ladder = ladder(options.policy())
         self._window = options.window
-        self._realm = f"{dialect.name} in shadow" if options.shadow else dialect.name
         self._frozen, self._seen = memory
-        self._seed = seed
         self._treatments: Recent[tuple[str, str, str], bool] = Recent(10_000)
-        self._outlines: Recent[tuple[str, bytes], Outline] = Recent(400_000)
         self._digests: Recent[tuple[object, ...], Rendered] = Recent(
             32 << 20, lambda rendered: len(rendered.text) + 200
         )
@@ -170,23 +139,21 @@ class Planner:
         Raises:
             RequestError: If the body is malformed: it then passes untouched.
         """
-        request = self._dialect.read(attempt.body)
+        body = self._reader.cut(attempt.body, attempt.tenant)
+        request = body.request
         facts = self._dialect.facts(request)
         aside = "" if attempt.turn else side_call(facts)
         if aside:
             return Plan(None, "pass", aside, request.model)
-        meter = meter_for(read_model(request.model))
-        outlines = [self._outline(message, meter) for message in request.messages]
-        if not outlines:
+        if not request.messages:
             return Plan(None, "pass", "no messages", request.model)
-        links = chain((o.digest for o in outlines), self._realm, attempt.tenant)
-        reading = _Reading(request, outlines, meter, links)
+        reading = self._reader.read(attempt.body, attempt.tenant, body)
+        links = reading.links
         answer = yield LookUp(tuple(reversed(links)))
         found = answer if isinstance(answer, Found) else _NOBODY
         case = self._case(attempt, reading, found)
-        calls = any(outline.opens for outline in outlines)
         last = self._message(reading, -1)
-        if not attempt.turn and asks_for_summary(facts, last, calls=calls):
+        if not attempt.turn and asks_for_summary(facts, last, calls=reading.calls):
             return self._summarised(attempt, reading, case)
         decision = self._strategy.decide(case)
         if isinstance(decision, Keep):
@@ -198,7 +165,7 @@ class Planner:
             )  # fmt: skip
         return (yield from self._replace(attempt, reading, case, found, decision))
 
-    def _summarised(self, attempt: Attempt, reading: _Reading, case: Case) -> Plan:
+    def _summarised(self, attempt: Attempt, reading: Reading, case: Case) -> Plan:
         """Send what a harness wants summarised: all of it where it fits, and nothing is written.
 
         Before the first cliff the original bytes. After it the original without the thinking that
@@ -225,26 +192,16 @@ class Planner:
         body = self._dialect.splice(request, [message for message in thoughtless if message])
         return replace(
             whole, action="replace", reason="a summary; all but thinking", body=body,
-            sent_tokens=size - sum(turn.thinking for turn in case.transcript.turns),
+            sent_tokens=size - case.transcript.sums.thinking[-1],
         )  # fmt: skip
 
-    def _view(self, reading: _Reading, entry: Entry) -> View:
+    def _view(self, reading: Reading, entry: Entry) -> View:
         """Build what is sent under an entry's last cliff."""
         messages, transcript = reading.request.messages, reading.transcript(entry.policy)
         digest = self._digest(reading, entry)
         return view(self._dialect, messages, transcript, entry.cliffs[-1], digest.text)
 
-    def _outline(self, message: bytes, meter: Meter) -> Outline:
-        """Sum a raw message up, once a meter for as long as its bytes are remembered."""
-        key = (meter.name, xxhash.xxh3_128_digest(message, self._seed))
-        known = self._outlines.get(key)
-        if known is None:
-            read, digest = self._dialect.parse(message)
-            known = outline(read, digest, meter, human=speaks_human(read))
-            self._outlines.put(key, known)
-        return known
-
-    def _case(self, attempt: Attempt, reading: _Reading, found: Found) -> Case:
+    def _case(self, attempt: Attempt, reading: Reading, found: Found) -> Case:
         """Lay a request before the strategy."""
         policy = self._ladder[attempt.rung]
         fixed = sum(map(reading.meter.raw, self._dialect.fixed(reading.request)))
@@ -270,7 +227,7 @@ class Planner:
         seen = last_seen(self._seen, links)
         return seen.bill if seen is not None and seen.family == family else None
 
-    def _stale(self, reading: _Reading, known: Entry | None) -> str:
+    def _stale(self, reading: Reading, known: Entry | None) -> str:
         """Say why a known cliff's digest cannot be rendered again, or nothing."""
         if known is None or not known.cliffs:
             return ""
@@ -279,14 +236,14 @@ class Planner:
         )
         return "" if same else "the digest renders to other bytes"
 
-    def _digest(self, reading: _Reading, entry: Entry) -> Rendered:
+    def _digest(self, reading: Reading, entry: Entry) -> Rendered:
         """Render the digest in force from the request's own messages."""
         last = entry.cliffs[-1]
         previous = entry.cliffs[-2].cut if len(entry.cliffs) > 1 else 0
         return self._render(reading, entry.policy, (previous, last.cut), last.threshold)
 
     def _render(
-        self, reading: _Reading, policy: Policy, cuts: tuple[int, int], threshold: int
+        self, reading: Reading, policy: Policy, cuts: tuple[int, int], threshold: int
     ) -> Rendered:
         """Render a stretch of turns, once for as long as it is remembered."""
         previous, cut = cuts
@@ -302,13 +259,13 @@ class Planner:
             self._digests.put(key, rendered)
         return rendered
 
-    def _message(self, reading: _Reading, index: int) -> Message:
+    def _message(self, reading: Reading, index: int) -> Message:
         return self._dialect.parse(reading.request.messages[index])[0]
 
     def _replace(
         self,
         attempt: Attempt,
-        reading: _Reading,
+        reading: Reading,
         case: Case,
         found: Found,
         decision: Replace,

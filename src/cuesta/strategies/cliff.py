@@ -13,7 +13,6 @@ of the kept turns, all of it, at the cliff.
 
 from __future__ import annotations
 
-from itertools import accumulate
 from statistics import median
 
 from cuesta.core.ledger import Cliff
@@ -48,11 +47,11 @@ class _Walk:
         self.case = case
         turns = case.transcript.turns
         self.now = len(turns)
-        self.tokens = list(accumulate((turn.tokens for turn in turns), initial=0))
-        self.thinking = list(accumulate((turn.thinking for turn in turns), initial=0))
-        pinned = [turn if turn.pinned else None for turn in turns]
-        self.pinned = list(accumulate((t.tokens if t else 0 for t in pinned), initial=0))
-        self.pinned_thinking = list(accumulate((t.thinking if t else 0 for t in pinned), initial=0))
+        self.head = case.fixed + case.transcript.head_tokens
+        self.tokens = case.transcript.sums.tokens
+        self.thinking = case.transcript.sums.thinking
+        self.pinned = case.transcript.sums.pinned
+        self.pinned_thinking = case.transcript.sums.pinned_thinking
 
     def decide(self) -> Decision:
         case = self.case
@@ -115,20 +114,18 @@ class _Walk:
         if case.policy.threshold:
             return case.policy.threshold
         typical = median(turn.tokens for turn in case.transcript.turns[:border])
-        head = case.fixed + case.transcript.head_tokens
-        return automatic_threshold(head, typical, case.policy.keep_turns, case.window)
+        return automatic_threshold(self.head, typical, case.policy.keep_turns, case.window)
 
     def _size(self, cliffs: list[Cliff], border: int) -> int:
         """Estimate what would be sent at a border under the cliffs so far."""
-        head = self.case.fixed + self.case.transcript.head_tokens
         if not cliffs:
-            return head + self.tokens[border]
+            return self.head + self.tokens[border]
         last = cliffs[-1]
         stripped = 0
         if last.strip:
             stripped = self.thinking[last.border] - self.thinking[last.cut]
             stripped += self.pinned_thinking[last.cut]
-        return head + last.digest_tokens + self._kept(last.cut, border) - stripped
+        return self.head + last.digest_tokens + self._kept(last.cut, border) - stripped
 
     def _kept(self, cut: int, border: int) -> int:
         """Estimate the turns before a border that a cut keeps."""
@@ -164,8 +161,7 @@ class _Walk:
 
     def _tight(self, cliff: Cliff) -> str:
         """Warn of a threshold that head and tail nearly fill."""
-        head = self.case.fixed + self.case.transcript.head_tokens
-        kept = head + self._kept(cliff.cut, cliff.border)
+        kept = self.head + self._kept(cliff.cut, cliff.border)
         return ", threshold is tight" if cliff.threshold < TIGHT_MULTIPLE * kept else ""
 
     def _strips(self, cut: int, border: int) -> bool:
@@ -209,10 +205,10 @@ class _Walk:
         Only where a cliff would have a gap's new turns to fold, as any other must.
         """
         case = self.case
-        if found or case.bill is None or not case.window or not self._folds(cliffs, threshold):
+        if found or case.bill is None or not case.window:
             return ""
         expected = next_prompt(case.bill, self._size(cliffs, self.now)).tokens
-        if expected <= BILLED_SHARE * case.window:
+        if expected <= BILLED_SHARE * case.window or not self._folds(cliffs, threshold):
             return ""
         return f"{expected} of {case.window} tokens by the bill"
 

@@ -1,0 +1,178 @@
+"""What is remembered of a conversation's beginning, so that it need not be read again.
+
+It is kept in columns: a conversation of a thousand messages costs as much as one of them would as
+text. Nothing here ever changes once it is made; a conversation that goes on gets a new history, and
+so do the branches of one that forks.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from cuesta.core.transcript import Outline, Role, Transcript
+
+_ROLES = (Role.SYSTEM, Role.USER, Role.ASSISTANT)
+_ROLE_BITS = 3
+_THINKS, _ONLY_THINKS, _EMPTY, _PINNED, _BARRIER, _HUMAN = (1 << bit for bit in range(2, 8))
+_CODES = {role: code for code, role in enumerate(_ROLES)}
+
+
+def _flags(outline: Outline) -> int:
+    return (
+        _CODES[outline.role]
+        | _THINKS * outline.thinks
+        | _ONLY_THINKS * outline.only_thinks
+        | _EMPTY * outline.empty
+        | _PINNED * outline.pinned
+        | _BARRIER * outline.barrier
+        | _HUMAN * outline.human
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Outlines without what only reading their turn needed: hashes and ids of calls.
+
+    Attributes:
+        tokens: Estimated sizes.
+        thinking: The parts of them that are thinking.
+        flags: Roles, and what is true of each.
+    """
+
+    tokens: array[int]
+    thinking: array[int]
+    flags: bytes
+
+    def __len__(self) -> int:
+        """Return how many messages they stand for."""
+        return len(self.flags)
+
+    def __getitem__(self, i: int) -> Outline:
+        """Return one message's outline."""
+        flags = self.flags[i]
+        return Outline(
+            digest=b"",
+            role=_ROLES[flags & _ROLE_BITS],
+            tokens=self.tokens[i],
+            thinking=self.thinking[i],
+            thinks=bool(flags & _THINKS),
+            only_thinks=bool(flags & _ONLY_THINKS),
+            empty=bool(flags & _EMPTY),
+            pinned=bool(flags & _PINNED),
+            barrier=bool(flags & _BARRIER),
+            human=bool(flags & _HUMAN),
+        )
+
+    def extended(self, count: int, outlines: Sequence[Outline]) -> Columns:
+        """Return the first `count` messages and these behind them."""
+        return Columns(
+            self.tokens[:count] + array("q", [o.tokens for o in outlines]),
+            self.thinking[:count] + array("q", [o.thinking for o in outlines]),
+            self.flags[:count] + bytes(map(_flags, outlines)),
+        )
+
+
+NO_COLUMNS = Columns(array("q"), array("q"), b"")
+
+
+class Outlines(Sequence[Outline]):
+    """All outlines of a request: the columns of its known beginning, and what was read behind it.
+
+    Args:
+        columns: Of a beginning.
+        count: How many messages of it stand here.
+        news: The outlines behind them.
+    """
+
+    def __init__(self, columns: Columns, count: int, news: Sequence[Outline]) -> None:
+        self._columns = columns
+        self._count = count
+        self._news = news
+
+    def __len__(self) -> int:
+        """Return how many messages there are."""
+        return self._count + len(self._news)
+
+    @overload
+    def __getitem__(self, index: int) -> Outline: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Outline]: ...
+
+    def __getitem__(self, index: int | slice) -> Outline | Sequence[Outline]:
+        """Return one outline, or a list of some."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        at = index + len(self) if index < 0 else index
+        if not 0 <= at < len(self):
+            raise IndexError(index)
+        return self._columns[at] if at < self._count else self._news[at - self._count]
+
+
+class Slices(Sequence[bytes]):
+    """The raw messages of a body, cut out when they are asked for.
+
+    Args:
+        body: The body.
+        starts: Where each message starts.
+        stops: Where each ends.
+    """
+
+    def __init__(self, body: bytes, starts: array[int], stops: array[int]) -> None:
+        self.starts = starts
+        self.stops = stops
+        self._body = body
+
+    def __len__(self) -> int:
+        """Return how many messages there are."""
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
+        """Return one raw message, or a list of some."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return self._body[self.starts[index] : self.stops[index]]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The beginning of a conversation: whole turns, each with others behind it.
+
+    Attributes:
+        reader: Under what it was read: the meter's name and the tenant.
+        members: The body's members before the messages, raw.
+        starts: Where each message starts in a body that begins so.
+        stops: Where each ends.
+        links: The chain's links.
+        columns: The messages' outlines.
+        transcript: Its division into head and turns; the messages may go on behind these.
+        calls: Whether there is any call among them.
+    """
+
+    reader: tuple[str, str]
+    members: Mapping[str, bytes]
+    starts: array[int]
+    stops: array[int]
+    links: Sequence[bytes]
+    columns: Columns
+    transcript: Transcript
+    calls: bool
+
+    @property
+    def end(self) -> int:
+        """Where the last of the messages ends."""
+        return self.stops[-1]
+
+
+def any_calls(outlines: Iterable[Outline]) -> bool:
+    """Tell whether any of these messages makes a call."""
+    return any(outline.opens for outline in outlines)

@@ -1,0 +1,279 @@
+"""Reading a request's body: what was read of its beginning before is recognised, not read again.
+
+An agent sends its whole history with each request, so that most of a body stood in the one before.
+A hash over the bytes up to each block's end names that beginning; only what comes behind is cut,
+parsed and hashed.
+
+Rule 1. There are two ways and one result. `_whole` cuts the whole body. `_continued` takes over a
+beginning whose bytes are the same, and reads the rest. Whatever is unusual goes the first way.
+Rule 2. Only whole turns are taken over, and only those with a few more behind them: what clients
+still change (cache markers, a growing last message) is read each time.
+Rule 3. What was proved of a beginning's bytes (where its members and messages stand, each of them
+once) holds in any body that begins with the same bytes.
+Rule 4. The hash has a seed that nobody outside knows. It finds what this process read before, and
+identifies nothing: the chain over the messages does that.
+"""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import xxhash
+
+from cuesta.core.chain import chain, continued
+from cuesta.core.errors import RequestError
+from cuesta.core.meter import Meter, meter_for
+from cuesta.core.models import read_model
+from cuesta.core.policy import Policy
+from cuesta.core.transcript import Outline, Transcript, outline, read_transcript
+from cuesta.dialects.base import Dialect, Request
+from cuesta.dialects.raw import element_places, load, member_places, split_array, split_object
+from cuesta.exchange.history import NO_COLUMNS, History, Outlines, Slices, any_calls
+from cuesta.exchange.memory import Recent
+from cuesta.protocols.lexicon import speaks_human
+
+BLOCK = 32 << 10
+"""Bytes between two places at which a beginning may be recognised."""
+_BLOCKS = 16_384
+_MESSAGES = 16_384
+_UNSETTLED = 3
+"""Turns at the end of a conversation that are read each time."""
+
+_Tail: TypeAlias = "tuple[dict[str, bytes], tuple[array[int], array[int]]]"
+
+
+@dataclass(slots=True)
+class Body:
+    """A request's body, cut.
+
+    Attributes:
+        request: Its members and raw messages.
+        meter: The meter of the model that it asks.
+        history: The beginning that is known already, or None.
+        count: How many messages of that beginning stand here.
+        turns: How many turns of it.
+    """
+
+    request: Request
+    meter: Meter
+    history: History | None = None
+    count: int = 0
+    turns: int = 0
+
+
+class Reading:
+    """A request, read: its raw messages, their outlines, the model's meter, and the chain."""
+
+    def __init__(self, body: Body, outlines: Sequence[Outline], links: Sequence[bytes]) -> None:
+        self.request = body.request
+        self.meter = body.meter
+        self.outlines = outlines
+        self.links = links
+        earlier = body.history.transcript if body.history else None
+        self.whole = read_transcript(outlines, earlier, body.turns)
+        """The conversation, its head ending at the first model output."""
+        self.calls = bool(body.history and body.history.calls)
+        """Whether it holds any call."""
+        self._to_human: Transcript | None = None
+
+    def transcript(self, policy: Policy) -> Transcript:
+        """Divide it into head and turns as a policy says."""
+        if not policy.head_to_first_human:
+            return self.whole
+        if self._to_human is None:
+            self._to_human = self.whole.to_first_human()
+        return self._to_human
+
+
+class Reader:
+    """Reads the requests of one dialect.
+
+    Args:
+        dialect: The wire API.
+        realm: What the chain is seeded with beside the tenant.
+        seed: Makes hashes over bytes unpredictable from outside.
+        block: See `BLOCK`.
+    """
+
+    def __init__(self, dialect: Dialect, realm: str, seed: int, block: int = BLOCK) -> None:
+        self.dialect = dialect
+        self._realm = realm
+        self._seed = seed
+        self._block = block
+        self._histories: Recent[bytes, History] = Recent(_BLOCKS)
+        self._outlines: Recent[tuple[str, bytes], Outline] = Recent(_MESSAGES)
+
+    def cut(self, raw: bytes, tenant: str) -> Body:
+        """Cut a body into members and messages.
+
+        Args:
+            raw: The decompressed body.
+            tenant: Who asks.
+
+        Raises:
+            RequestError: If it is malformed.
+        """
+        history, at = self._find(raw)
+        body = self._continued(raw, tenant, history, at) if history else None
+        if body is not None:
+            return body
+        request = self.dialect.read(raw)
+        return Body(request, meter_for(read_model(request.model)))
+
+    def read(self, raw: bytes, tenant: str, body: Body) -> Reading:
+        """Read the messages of a body that was cut, as far as they are not known.
+
+        Raises:
+            RequestError: If one of them is no message.
+        """
+        news = [self._outline(message, body.meter) for message in _behind(body)]
+        digests = (o.digest for o in news)
+        history = body.history
+        if history is None:
+            links = chain(digests, self._realm, tenant)
+            outlines: Sequence[Outline] = news
+        else:
+            known = list(history.links[: body.count])
+            links = known + continued(known[-1], digests)
+            outlines = Outlines(history.columns, body.count, news)
+        reading = Reading(body, outlines, links)
+        reading.calls = reading.calls or any_calls(news)
+        self._remember(raw, tenant, body, reading)
+        return reading
+
+    def _find(self, raw: bytes) -> tuple[History | None, int]:
+        """Return the history that the longest known beginning of a body belongs to, and its end."""
+        found, end = None, 0
+        for at, name in self._marks(raw, len(raw)):
+            known = self._histories.get(name)
+            if known is None:
+                break
+            found, end = known, at
+        return found, end
+
+    def _marks(self, raw: bytes, end: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the place behind each block that ends by `end`, and the name of all before it."""
+        hasher = xxhash.xxh3_128(seed=self._seed)
+        view = memoryview(raw)
+        for at in range(self._block, end + 1, self._block):
+            hasher.update(view[at - self._block : at])
+            yield at, hasher.digest()
+
+    def _continued(self, raw: bytes, tenant: str, history: History, end: int) -> Body | None:
+        """Cut what comes behind a known beginning, or return None: the whole must be cut.
+
+        Args:
+            raw: The body.
+            tenant: Who asks.
+            history: What is known of bodies that begin with the same bytes.
+            end: How many bytes are the same.
+        """
+        count = bisect_right(history.stops, end)
+        settled = history.transcript.turns
+        # The last one may go on here with other messages than it did there.
+        turns = bisect_right(settled, count, key=lambda turn: turn.stop) - 1
+        if turns < 1:
+            return None
+        count = settled[turns - 1].stop
+        cut = history.stops[count - 1]
+        where = self.dialect.where
+        opening = b'{"%s":[0' % where.encode()
+        try:
+            found = _tail(opening + raw[cut:], where)
+        except RequestError:
+            return None
+        if found is None or not found[0].keys().isdisjoint(history.members.keys() - {where}):
+            return None
+        members, (starts, stops) = found
+        model = load({**history.members, **members}.get("model", b"null"))
+        if not isinstance(model, str):
+            return None
+        meter = meter_for(read_model(model))
+        if history.reader != (meter.name, tenant):
+            return None
+        shift = cut - len(opening)
+        slices = Slices(
+            raw,
+            history.starts[:count] + array("q", [at + shift for at in starts]),
+            history.stops[:count] + array("q", [at + shift for at in stops]),
+        )
+        request = Request({**history.members, where: b"[]", **members}, slices, model)
+        return Body(request, meter, history, count, turns)
+
+    def _remember(self, raw: bytes, tenant: str, body: Body, reading: Reading) -> None:
+        """Keep what was read of the turns that will not change any more."""
+        turns = reading.whole.turns[:-_UNSETTLED]
+        if len(raw) < self._block or not turns or len(turns) == body.turns:
+            return
+        cut = self._places(raw, body.request)
+        if cut is None:
+            return
+        members, starts, stops = cut
+        count, known = turns[-1].stop, body.history
+        columns = known.columns if known else NO_COLUMNS
+        history = History(
+            (reading.meter.name, tenant), members, starts[:count], stops[:count],
+            reading.links[:count],
+            columns.extended(body.count, reading.outlines[body.count : count]),
+            replace(reading.whole, outlines=(), turns=turns), reading.calls,
+        )  # fmt: skip
+        for _, name in self._marks(raw, history.end):
+            self._histories.put(name, history)
+
+    def _places(
+        self, raw: bytes, request: Request
+    ) -> tuple[Mapping[str, bytes], array[int], array[int]] | None:
+        """Return the members before the messages, and where each message stands; None: unusual."""
+        where, messages = self.dialect.where, request.messages
+        if isinstance(messages, Slices):
+            before = itertools.takewhile(lambda member: member[0] != where, request.members.items())
+            return dict(before), messages.starts, messages.stops
+        places = member_places(raw, request.members)
+        found = element_places(raw, places[where], messages) if places else None
+        if places is None or found is None:
+            return None
+        before = itertools.takewhile(lambda member: member[0] != where, request.members.items())
+        return dict(before), *found
+
+    def _outline(self, message: bytes, meter: Meter) -> Outline:
+        """Sum a raw message up, once a meter for as long as its bytes are remembered."""
+        key = (meter.name, xxhash.xxh3_128_digest(message, self._seed))
+        known = self._outlines.get(key)
+        if known is None:
+            read, digest = self.dialect.parse(message)
+            known = outline(read, digest, meter, human=speaks_human(read))
+            self._outlines.put(key, known)
+        return known
+
+
+def _tail(raw: bytes, where: str) -> _Tail | None:
+    """Cut a body's end, made a body of its own by an opening with a first message `0`.
+
+    Returns:
+        The members but the messages, and where each message but the first stands; None where the
+        end is not what it should be.
+
+    Raises:
+        RequestError: If it is malformed.
+    """
+    members = split_object(raw)
+    places = member_places(raw, members)
+    if places is None or where not in places:
+        return None
+    elements = split_array(members.pop(where))
+    found = element_places(raw, places[where], elements)
+    if found is None or elements[0] != b"0":
+        return None
+    starts, stops = found
+    return members, (starts[1:], stops[1:])
+
+
+def _behind(body: Body) -> Iterator[bytes]:
+    """Yield the raw messages that are not known yet."""
+    messages = body.request.messages
+    return (messages[i] for i in range(body.count, len(messages)))
