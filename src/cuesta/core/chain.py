@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterable
 
 _SEED = b"cuesta-chain-1"
+_ENCODER = json.JSONEncoder(check_circular=False, sort_keys=True, separators=(",", ":"))
 
 
 def message_digest(normalised: object) -> bytes:
     """Hash a normalised message (JSON values), whatever its key order and spacing were."""
-    text = json.dumps(normalised, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).digest()
+    return hashlib.sha256(_ENCODER.encode(normalised).encode("ascii")).digest()
 
 
 def chain(digests: Iterable[bytes], dialect: str, tenant: str = "") -> list[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Protocol
 
 from cuesta.core.digest import Digest, Part, PartKind, Quote
@@ -90,8 +91,15 @@ def fold(source: Source, previous: int, cut: int, policy: Policy, threshold: int
 def _earlier_human(source: Source, before: int) -> list[Part]:
     """Return what people said in the turns before the folded session, read from the originals."""
     outlines = source.transcript.outlines
-    turns = (turn for turn in source.transcript.turns[:before] if not turn.pinned)
-    spoken = (i for turn in turns for i in range(turn.start, turn.stop) if outlines[i].human)
+    numbers = takewhile(lambda number: number < before, source.transcript.spoken)
+    turns = (source.transcript.turns[number] for number in numbers)
+    spoken = (
+        i
+        for turn in turns
+        if not turn.pinned
+        for i in range(turn.start, turn.stop)
+        if outlines[i].human
+    )
     parts = (part for i in spoken for part in _user_parts(source, source.message(i)))
     return [part for part in parts if part.kind is PartKind.USER]
 
@@ -141,10 +149,10 @@ def _call_parts(
     yield Part(PartKind.CALL, signature, literal(call.name))
     if result is None:
         return
-    text = literal("\n".join(result.texts))
+    text = "\n".join(result.texts).strip()
     kind = PartKind.ERROR if result.error else PartKind.RESULT
     if len(text) <= policy.result_chars:
-        yield from _quoted(kind, text)
+        yield from _quoted(kind, literal(text))
     elif result.error and policy.error_chars > policy.result_chars:
         yield from _quoted(kind, ends(text, policy.error_chars))
     if result.media:

@@ -22,7 +22,8 @@ def literal(text: str) -> str:
 
     A lone surrogate cannot travel in UTF-8; it is the only character ever replaced.
     """
-    return _LONE_SURROGATE.sub("\ufffd", text.strip())
+    text = text.strip()
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def first(text: str, limit: int) -> str:

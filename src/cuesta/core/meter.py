@@ -29,6 +29,10 @@ forms. Three bytes a character."""
 _ENCODED = (string.ascii_letters + string.digits + "+/_-").encode()
 _ENCODED_RUN = re.compile(rb"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{%d,}={0,2}" % RUN)
 _WINDOW = RUN // 2
+_STEP = 16
+"""Bytes from one sample to the next: a cheap look that spares most texts the dear one."""
+_SAMPLES = bytes(byte in _ENCODED for byte in range(256))
+_SAMPLED_RUN = b"\1" * (RUN // _STEP - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class Meter:
 
 def _may_be_encoded(raw: bytes) -> bool:
     """Tell whether a long unbroken run is possible: one always covers an aligned window."""
-    return any(
+    return _SAMPLED_RUN in raw[::_STEP].translate(_SAMPLES) and any(
         not raw[start : start + _WINDOW].strip(_ENCODED)
         for start in range(0, len(raw) - _WINDOW + 1, _WINDOW)
     )

@@ -9,6 +9,7 @@ digest is made from them.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -194,6 +195,7 @@ class Turn:
         closed: Whether the model's step has ended and every call in it is answered.
         pinned: Whether it stays whole, wherever the cut is.
         barrier: Whether no cut may cross it.
+        human: Whether a person speaks in it.
     """
 
     start: int
@@ -204,6 +206,7 @@ class Turn:
     closed: bool
     pinned: bool
     barrier: bool
+    human: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,21 +218,25 @@ class Sums:
         thinking: The part of it that is thinking.
         pinned: The part of it that stays whole, wherever the cut is.
         pinned_thinking: The part of that which is thinking.
+        barriers: How many of them no cut may cross.
     """
 
     tokens: array[int]
     thinking: array[int]
     pinned: array[int]
     pinned_thinking: array[int]
+    barriers: array[int]
 
     @classmethod
     def none(cls) -> Sums:
         """Return the totals over no turn."""
-        return cls(*(array("q", [0]) for _ in range(4)))
+        return cls(*(array("q", [0]) for _ in range(5)))
 
     def extended(self, settled: int, turns: Iterable[Turn]) -> Sums:
         """Return the totals over the first `settled` turns and these behind them."""
-        columns = (self.tokens, self.thinking, self.pinned, self.pinned_thinking)
+        columns = (
+            self.tokens, self.thinking, self.pinned, self.pinned_thinking, self.barriers
+        )  # fmt: skip
         sums = Sums(*(column[: settled + 1] for column in columns))
         for turn in turns:
             whole = turn.pinned
@@ -237,6 +244,7 @@ class Sums:
             sums.thinking.append(sums.thinking[-1] + turn.thinking)
             sums.pinned.append(sums.pinned[-1] + whole * turn.tokens)
             sums.pinned_thinking.append(sums.pinned_thinking[-1] + whole * turn.thinking)
+            sums.barriers.append(sums.barriers[-1] + turn.barrier)
         return sums
 
 
@@ -249,12 +257,14 @@ class Transcript:
         head: How many messages the head has.
         turns: The turns after the head.
         sums: Running totals over the turns.
+        spoken: The turns in which a person speaks, by number.
     """
 
     outlines: Sequence[Outline]
     head: int
     turns: tuple[Turn, ...]
     sums: Sums
+    spoken: tuple[int, ...]
 
     @property
     def head_tokens(self) -> int:
@@ -296,7 +306,13 @@ class Transcript:
             return self
         first = _turn(self.outlines, human + 1, self.turns[0].stop, closed=self.turns[0].closed)
         turns = (first, *self.turns[1:])
-        return Transcript(self.outlines, human + 1, turns, Sums.none().extended(0, turns))
+        sums = Sums.none().extended(0, turns)
+        return Transcript(self.outlines, human + 1, turns, sums, _spoken(turns, 0))
+
+
+def _spoken(turns: Iterable[Turn], first: int) -> tuple[int, ...]:
+    """Return the numbers of the turns in which a person speaks; the first one's is given."""
+    return tuple(number for number, turn in enumerate(turns, first) if turn.human)
 
 
 def _turn(outlines: Sequence[Outline], start: int, stop: int, *, closed: bool) -> Turn:
@@ -310,6 +326,7 @@ def _turn(outlines: Sequence[Outline], start: int, stop: int, *, closed: bool) -
         closed=closed,
         pinned=any(o.pinned for o in span),
         barrier=any(o.barrier for o in span),
+        human=any(o.human for o in span),
     )
 
 
@@ -330,7 +347,7 @@ def read_transcript(
         earlier: A reading of messages that begin as these do, or None.
         settled: How many of its turns stand here as well, each with another one behind it.
     """
-    head, turns, sums = _read_so_far(earlier, settled)
+    head, turns, sums, spoken = _read_so_far(earlier, settled)
     begin = turns[-1].stop if turns else 0
     starts = [
         i
@@ -345,10 +362,14 @@ def read_transcript(
         _turn(outlines, start, stop, closed=_is_closed(outlines[start:stop]))
         for start, stop in zip(starts, stops, strict=False)
     )
-    return Transcript(outlines, head, turns + new, sums.extended(len(turns), new))
+    spoken += _spoken(new, len(turns))
+    return Transcript(outlines, head, turns + new, sums.extended(len(turns), new), spoken)
 
 
-def _read_so_far(earlier: Transcript | None, settled: int) -> tuple[int, tuple[Turn, ...], Sums]:
+def _read_so_far(
+    earlier: Transcript | None, settled: int
+) -> tuple[int, tuple[Turn, ...], Sums, tuple[int, ...]]:
     if earlier is None or not settled:
-        return 0, (), Sums.none()
-    return earlier.head, earlier.turns[:settled], earlier.sums
+        return 0, (), Sums.none(), ()
+    spoken = earlier.spoken[: bisect_left(earlier.spoken, settled)]
+    return earlier.head, earlier.turns[:settled], earlier.sums, spoken

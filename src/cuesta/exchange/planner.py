@@ -15,7 +15,6 @@ from cuesta.core.meter import round_up
 from cuesta.core.models import checks_prefixes, read_model, window_of
 from cuesta.core.policy import Policy, ladder
 from cuesta.core.readings import Bill
-from cuesta.core.transcript import Message
 from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen
 from cuesta.exchange.options import CompactionOptions
@@ -152,7 +151,7 @@ class Planner:
         answer = yield LookUp(tuple(reversed(links)))
         found = answer if isinstance(answer, Found) else _NOBODY
         case = self._case(attempt, reading, found)
-        last = self._message(reading, -1)
+        last = reading.message(len(links) - 1)
         if not attempt.turn and asks_for_summary(facts, last, calls=reading.calls):
             return self._summarised(attempt, reading, case)
         decision = self._strategy.decide(case)
@@ -254,13 +253,10 @@ class Planner:
         key = (under_the_cut, policy, cuts, threshold, reading.meter.name)
         rendered = self._digests.get(key)
         if rendered is None:
-            source = Source(transcript, lambda i: self._message(reading, i), _LEXICON)
+            source = Source(transcript, reading.message, _LEXICON)
             rendered = render(fold(source, previous, cut, policy, threshold), reading.meter)
             self._digests.put(key, rendered)
         return rendered
-
-    def _message(self, reading: Reading, index: int) -> Message:
-        return self._dialect.parse(reading.request.messages[index])[0]
 
     def _replace(
         self,

@@ -30,7 +30,7 @@ from cuesta.core.errors import RequestError
 from cuesta.core.meter import Meter, meter_for
 from cuesta.core.models import read_model
 from cuesta.core.policy import Policy
-from cuesta.core.transcript import Outline, Transcript, outline, read_transcript
+from cuesta.core.transcript import Message, Outline, Transcript, outline, read_transcript
 from cuesta.dialects.base import Dialect, Request
 from cuesta.dialects.raw import element_places, load, member_places, split_array, split_object
 from cuesta.exchange.history import NO_COLUMNS, History, Outlines, Slices, any_calls
@@ -69,7 +69,16 @@ class Body:
 class Reading:
     """A request, read: its raw messages, their outlines, the model's meter, and the chain."""
 
-    def __init__(self, body: Body, outlines: Sequence[Outline], links: Sequence[bytes]) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        body: Body,
+        outlines: Sequence[Outline],
+        links: Sequence[bytes],
+        parsed: dict[int, Message],
+    ) -> None:
+        self._dialect = dialect
+        self._parsed = parsed
         self.request = body.request
         self.meter = body.meter
         self.outlines = outlines
@@ -80,6 +89,14 @@ class Reading:
         self.calls = bool(body.history and body.history.calls)
         """Whether it holds any call."""
         self._to_human: Transcript | None = None
+
+    def message(self, i: int) -> Message:
+        """Return a message, read once."""
+        message = self._parsed.get(i)
+        if message is None:
+            message = self._dialect.parse(self.request.messages[i])[0]
+            self._parsed[i] = message
+        return message
 
     def transcript(self, policy: Policy) -> Transcript:
         """Divide it into head and turns as a policy says."""
@@ -131,7 +148,12 @@ class Reader:
         Raises:
             RequestError: If one of them is no message.
         """
-        news = [self._outline(message, body.meter) for message in _behind(body)]
+        parsed: dict[int, Message] = {}
+        messages = body.request.messages
+        news = [
+            self._outline(i, messages[i], body.meter, parsed)
+            for i in range(body.count, len(messages))
+        ]
         digests = (o.digest for o in news)
         history = body.history
         if history is None:
@@ -141,7 +163,7 @@ class Reader:
             known = list(history.links[: body.count])
             links = known + continued(known[-1], digests)
             outlines = Outlines(history.columns, body.count, news)
-        reading = Reading(body, outlines, links)
+        reading = Reading(self.dialect, body, outlines, links, parsed)
         reading.calls = reading.calls or any_calls(news)
         self._remember(raw, tenant, body, reading)
         return reading
@@ -240,12 +262,13 @@ class Reader:
         before = itertools.takewhile(lambda member: member[0] != where, request.members.items())
         return dict(before), *found
 
-    def _outline(self, message: bytes, meter: Meter) -> Outline:
-        """Sum a raw message up, once a meter for as long as its bytes are remembered."""
+    def _outline(self, i: int, message: bytes, meter: Meter, parsed: dict[int, Message]) -> Outline:
+        """Sum raw message `i` up, once a meter for as long as its bytes are remembered."""
         key = (meter.name, xxhash.xxh3_128_digest(message, self._seed))
         known = self._outlines.get(key)
         if known is None:
             read, digest = self.dialect.parse(message)
+            parsed[i] = read
             known = outline(read, digest, meter, human=speaks_human(read))
             self._outlines.put(key, known)
         return known
@@ -271,9 +294,3 @@ def _tail(raw: bytes, where: str) -> _Tail | None:
         return None
     starts, stops = found
     return members, (starts[1:], stops[1:])
-
-
-def _behind(body: Body) -> Iterator[bytes]:
-    """Yield the raw messages that are not known yet."""
-    messages = body.request.messages
-    return (messages[i] for i in range(body.count, len(messages)))

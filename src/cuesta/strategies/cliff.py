@@ -13,6 +13,7 @@ of the kept turns, all of it, at the cliff.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from statistics import median
 
 from cuesta.core.ledger import Cliff
@@ -249,8 +250,10 @@ def last_cut(transcript: Transcript, wanted: int) -> int:
 
     0 where there is none.
     """
-    turns = transcript.turns[: max(wanted, 0)]
-    cut = next((i for i, turn in enumerate(turns) if turn.barrier), len(turns))
+    turns, barriers = transcript.turns, transcript.sums.barriers
+    cut = max(wanted, 0)
+    if barriers[cut]:
+        cut = bisect_left(barriers, 1) - 1
     while cut > 0 and not turns[cut - 1].closed:
         cut -= 1
     return cut
