@@ -32,8 +32,8 @@ def read_body(body: bytes, where: str) -> Request:
 
 def length(members: Mapping[str, bytes], key: str) -> int:
     """Return how long a member's list is; 0 for none."""
-    value = load(members.get(key, b"null"))
-    return len(value) if isinstance(value, list) else 0
+    raw = members.get(key, b"null")
+    return len(split_array(raw)) if raw.startswith(b"[") else 0
 
 
 def number(members: Mapping[str, bytes], *keys: str) -> int | None:

@@ -203,7 +203,7 @@ class Planner:
     def _case(self, attempt: Attempt, reading: Reading, found: Found) -> Case:
         """Lay a request before the strategy."""
         policy = self._ladder[attempt.rung]
-        fixed = sum(map(reading.meter.raw, self._dialect.fixed(reading.request)))
+        fixed = self._reader.fixed(reading)
         model = read_model(reading.request.model)
         return Case(
             transcript=reading.transcript(policy),

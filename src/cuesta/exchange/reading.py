@@ -41,6 +41,7 @@ BLOCK = 32 << 10
 """Bytes between two places at which a beginning may be recognised."""
 _BLOCKS = 16_384
 _MESSAGES = 16_384
+_FIXED_PARTS = 1_024
 _UNSETTLED = 3
 """Turns at the end of a conversation that are read each time."""
 
@@ -124,6 +125,7 @@ class Reader:
         self._block = block
         self._histories: Recent[bytes, History] = Recent(_BLOCKS)
         self._outlines: Recent[tuple[str, bytes], Outline] = Recent(_MESSAGES)
+        self._fixed: Recent[tuple[str, bytes], int] = Recent(_FIXED_PARTS)
 
     def cut(self, raw: bytes, tenant: str) -> Body:
         """Cut a body into members and messages.
@@ -167,6 +169,20 @@ class Reader:
         reading.calls = reading.calls or any_calls(news)
         self._remember(raw, tenant, body, reading)
         return reading
+
+    def fixed(self, reading: Reading) -> int:
+        """Estimate the fixed part of a request: system prompt and tools."""
+        return sum(
+            self._fixed_part(part, reading.meter) for part in self.dialect.fixed(reading.request)
+        )
+
+    def _fixed_part(self, part: bytes, meter: Meter) -> int:
+        key = (meter.name, xxhash.xxh3_128_digest(part, self._seed))
+        known = self._fixed.get(key)
+        if known is None:
+            known = meter.raw(part)
+            self._fixed.put(key, known)
+        return known
 
     def _find(self, raw: bytes) -> tuple[History | None, int]:
         """Return the history that the longest known beginning of a body belongs to, and its end."""
