@@ -28,6 +28,9 @@ MEASUREMENTS: dict[str, Callable[[House, Plan], Result]] = {
 }
 """What can be measured, by name."""
 
+_OURS = ("growth",)
+"""What is measured of Cuesta alone."""
+
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -37,8 +40,8 @@ def _arguments() -> argparse.Namespace:
                         help=f"columns, with commas: {', '.join(NAMES)}")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="small sizes; the figures mean little")
     parser.add_argument("--repetitions", type=int, help="instead of the plan's own")
-    parser.add_argument("--cliff", type=Path, default=Path(".bench/cliff/bin/cliff"),
-                        help="the command of cliffcompaction")  # fmt: skip
+    parser.add_argument("--tools", type=Path, default=Path(".bench"),
+                        help="where scripts/install-bench put what it installed")  # fmt: skip
     parser.add_argument("--out", type=Path, help="write the report to this file, too")
     return parser.parse_args()
 
@@ -65,7 +68,7 @@ def main() -> int:
     about = [f"machine: {machine()}"]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="cuesta-bench-") as folder, upstream() as port:
-        house = House(Path(folder), arguments.cliff.absolute(), arguments.servers, port)
+        house = House(Path(folder), arguments.tools.absolute(), arguments.servers, port)
         about += [f"{name}: {why}" for name, why in house.missing.items()]
         results, broken = _measure_all(house, plan, arguments.only)
     about.append(f"{plan.repetitions} repetitions, {time.monotonic() - began:.0f} s in all")
@@ -76,15 +79,14 @@ def main() -> int:
     return int(broken)
 
 
-def _measure_all(
-    house: House, plan: Plan, names: tuple[str, ...]
-) -> tuple[list[Result], bool]:
+def _measure_all(house: House, plan: Plan, names: tuple[str, ...]) -> tuple[list[Result], bool]:
     results, broken = [], False
     for name in names:
         began = time.monotonic()
         _say(f"{name} ...")
         if name in _OURS and CUESTA in house.missing:
-            results.append(Result(name, (), notes=[f"Not measured: Cuesta is {house.missing[CUESTA]}."]))
+            why = f"Not measured: Cuesta is {house.missing[CUESTA]}."
+            results.append(Result(name, (), notes=[why]))
             continue
         try:
             results.append(MEASUREMENTS[name](house, plan))
@@ -94,9 +96,6 @@ def _measure_all(
             results.append(Result(name, (), notes=[f"**Broke off:** {error}"]))
         _say(f"{name}: {time.monotonic() - began:.1f} s")
     return results, broken
-
-
-_OURS = ("growth",)
 
 
 def _say(text: str) -> None:

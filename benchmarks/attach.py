@@ -6,6 +6,7 @@ import threading
 import time
 from collections import defaultdict
 from statistics import median
+from typing import Self
 
 from benchmarks.client import calling
 from benchmarks.conversations import Conversation, tiny_body
@@ -30,7 +31,7 @@ class _Other:
         self._waits: list[tuple[float, float]] = []
         self._thread = threading.Thread(target=self._ask)
 
-    def __enter__(self) -> _Other:
+    def __enter__(self) -> Self:
         self._thread.start()
         self._asked.wait()
         return self
@@ -105,7 +106,9 @@ def _result(
         for size, name in zip(plan.stall_sizes, labels, strict=True):
             worst_ms = median(waits[CUESTA, size]) * 1e3
             limit = _WAITS_MS.get(size, 60.0)
-            result.goals.append(Goal(f"another client's wait meanwhile, {name} (ms)", worst_ms, limit))
+            result.goals.append(
+                Goal(f"another client's wait meanwhile, {name} (ms)", worst_ms, limit)
+            )
     missing = [name for name in (DIRECT, CLIFF) if name not in alone]
     if missing:
         result.notes.append(f"Not measured: {', '.join(missing)}.")

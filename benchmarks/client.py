@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import re
 import socket
@@ -56,10 +57,12 @@ class Caller:
             AnswerError: If the answer is no success.
         """
         text = request(body)
+        gc.disable()
         began = time.perf_counter()
         self._socket.sendall(text)
         first = self._socket.recv(65536)
         seconds = time.perf_counter() - began
+        gc.enable()
         self._rest(first)
         return seconds
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Callable
 
 MODEL = "claude-opus-4-5"
 """A model that takes thinking back whatever stands before it."""
@@ -20,12 +21,15 @@ CHECKING_MODEL = "claude-opus-5-5"
 
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 _WORDS = (
-    "self value index return cache request token buffer parse turn path import config result "
-    "default None while yield assert length offset header stream error async await handler chunk"
-).split()
+    "self", "value", "index", "return", "cache", "request", "token", "buffer", "parse", "turn",
+    "path", "import", "config", "result", "default", "None", "while", "yield", "assert", "length",
+    "offset", "header", "stream", "error", "async", "await", "handler", "chunk",
+)  # fmt: skip
 _LINES = 4_000
 _TOOLS = ("Bash", "Read", "Edit", "Grep", "Write")
 _HUMAN_EVERY = 50
+_TURNS = 10
+"""Turns that a steady conversation grows before it is taken back to its size."""
 _RESULT_MEDIAN, _RESULT_SPREAD, _RESULT_MOST = 1_400, 1.3, 20_000
 
 
@@ -190,3 +194,21 @@ class Conversation:
 def tiny_body(seed: int) -> bytes:
     """Return the body of a conversation that has just begun."""
     return Conversation(seed, fixed=1_000).body()
+
+
+def steady_bodies(seed: int, size: int) -> Callable[[], bytes]:
+    """Return what makes a conversation's next body: longer by a turn, ten times, then anew.
+
+    Taking turns back keeps the size; what is said instead is new each time.
+    """
+    talk = Conversation(seed)
+    talk.grow_to(size)
+    base = talk.turns
+
+    def following() -> bytes:
+        if talk.turns - base >= _TURNS:
+            talk.rewind(_TURNS)
+        talk.grow()
+        return talk.body()
+
+    return following

@@ -7,13 +7,12 @@ cache markers; tokens are characters / 4. The cached part of a prompt is its lon
 with the prompt before it, whatever became of it.
 
 Two price lists:
-- `reference`: input 0.95, cached 0.16, output 4.00 dollars a million, output included. These are the
-  figures to reach.
-- `write`: cached 0.1 and the rest 1.25 times input, output left out. The last request's own
-  part is written as well.
+- `reference`: input 0.95, cached 0.16, output 4.00 dollars a million, output included. The figures
+  to reach were made with these.
+- `write`: cached 0.1 times and the rest 1.25 times the input price, output left out.
 
-Cuesta's engine runs in this process, as a replay does; cliffcompaction runs as a proxy, and what the
-upstream received is priced. Both count tokens by their own estimate.
+Cuesta's engine runs in this process, as a replay does; cliffcompaction runs as a proxy, and what
+the upstream received is priced. Each counts tokens by its own estimate.
 """
 
 from __future__ import annotations
@@ -121,9 +120,7 @@ def _bodies(budget: Budget, turns: int, seed: int) -> Iterator[tuple[bytes, floa
         yield talk.body(), talk.last_step_bytes / _CHARACTERS_A_TOKEN
 
 
-def _sent(
-    budget: Budget, turns: int, seed: int, send: Callable[[bytes], bytes]
-) -> list[_Prompt]:
+def _sent(budget: Budget, turns: int, seed: int, send: Callable[[bytes], bytes]) -> list[_Prompt]:
     """Send a conversation and return its prompts."""
     before, prompts = "", []
     for body, output in _bodies(budget, turns, seed):
@@ -167,7 +164,7 @@ def _prompt_text(body: dict[str, Any]) -> str:
     )
 
 
-def _unmarked(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def _unmarked(value: Any) -> Any:
     if isinstance(value, list):
         return [_unmarked(item) for item in value]
     if isinstance(value, dict):
@@ -207,5 +204,3 @@ def _sender(house: House, name: str, budget: Budget) -> Iterator[Callable[[bytes
                 return book.get("/-/last")
 
             yield send
-
-

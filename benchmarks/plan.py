@@ -15,12 +15,17 @@ class Steady:
     Attributes:
         size: Bytes of the client's body when timing begins.
         threshold: Tokens at which both proxies drop; small enough for several cliffs on the way.
-        requests: Timed requests a repetition; each is longer by one turn.
+        requests: Timed requests a conversation; each is longer by one turn.
+        conversations: How many, one after another, a repetition: a short one soon grows out of
+            its size.
+        thinking: Whether the model thinks, and refuses thinking behind another prefix.
     """
 
     size: int
     threshold: int
     requests: int
+    conversations: int = 1
+    thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +77,9 @@ _BUDGETS = (
 FULL = Plan(
     repetitions=3,
     steady=(
-        Steady(100 * KB, 10_000, 200),
-        Steady(1 * MB, 32_000, 80),
+        Steady(100 * KB, 12_000, 8, 20),
+        Steady(1 * MB, 32_000, 25, 3),
+        Steady(1 * MB, 32_000, 25, 3, thinking=True),
         Steady(5 * MB, 32_000, 40),
         Steady(20 * MB, 32_000, 16),
     ),
@@ -91,8 +97,8 @@ FULL = Plan(
     cost_turns=400,
     budgets=_BUDGETS,
     growth=(
-        Steady(100 * KB, 10_000, 100),
-        Steady(500 * KB, 32_000, 60),
+        Steady(100 * KB, 12_000, 8, 10),
+        Steady(500 * KB, 32_000, 20, 3),
         Steady(2 * MB, 32_000, 40),
         Steady(8 * MB, 32_000, 30),
         Steady(25 * MB, 32_000, 20),
@@ -102,7 +108,7 @@ FULL = Plan(
 
 QUICK = Plan(
     repetitions=1,
-    steady=(Steady(100 * KB, 10_000, 10), Steady(300 * KB, 10_000, 5)),
+    steady=(Steady(100 * KB, 12_000, 5, 2), Steady(300 * KB, 12_000, 5)),
     conversations=4,
     conversation_size=60 * KB,
     window_s=0.3,
@@ -116,5 +122,5 @@ QUICK = Plan(
     starts=1,
     cost_turns=60,
     budgets=(Budget(16_000, 14_400, 0.104),),
-    growth=(Steady(50 * KB, 10_000, 5), Steady(200 * KB, 10_000, 5)),
+    growth=(Steady(50 * KB, 12_000, 5), Steady(200 * KB, 12_000, 5)),
 )

@@ -18,14 +18,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.client import AnswerError, Caller, calling
+from benchmarks.client import AnswerError, calling
 from benchmarks.conversations import tiny_body
 
 DIRECT, NGINX, CLIFF, CUESTA = "direct", "nginx", "cliff", "cuesta"
 NAMES = (DIRECT, NGINX, CLIFF, CUESTA)
 """The columns: no proxy, nginx, cliffcompaction, Cuesta."""
 
-_TICKS = os.sysconf("SC_CLK_TCK")
 _START_S = 20.0
 _STOP_S = 10.0
 _POLL_S = 0.002
@@ -69,16 +68,20 @@ class Server:
 
     def cpu_s(self) -> float:
         """Return the CPU seconds that it and its children have used."""
-        ticks = 0
-        for pid in _family(self.pid):
-            fields = _stat(pid)
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / _TICKS
+        return sum(time.clock_gettime(_cpu_clock(pid)) for pid in _family(self.pid))
 
     def rss_mb(self) -> float:
         """Return its resident memory and its children's in MB; shared pages count each time."""
         pages = sum(int(_stat(pid)[21]) for pid in _family(self.pid))
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _cpu_clock(pid: int) -> int:
+    """Return the clock of a process's CPU time, as clock_getcpuclockid(3) does.
+
+    It tells what /proc/PID/stat tells, user and system time, in nanoseconds instead of ticks.
+    """
+    return ~pid << 3 | 2
 
 
 def _stat(pid: int) -> list[str]:
@@ -91,10 +94,10 @@ def _family(pid: int) -> list[int]:
     if not pid:
         return []
     parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                parents[int(entry)] = int(_stat(int(entry))[1])
+                parents[int(entry.name)] = int(_stat(int(entry.name))[1])
     family = [pid]
     for member in family:
         family += [child for child, parent in parents.items() if parent == member]
@@ -107,27 +110,34 @@ class House:
 
     Attributes:
         folder: For everything that they write.
-        cliff: The command of cliffcompaction; it may be missing.
+        tools: Where scripts/install-bench put cliffcompaction, and why something is missing.
         wanted: The columns that are asked for.
         upstream: The upstream's port.
         missing: Why columns are empty.
     """
 
     folder: Path
-    cliff: Path
+    tools: Path
     wanted: tuple[str, ...] = NAMES
     upstream: int = 0
     missing: dict[str, str] = field(default_factory=dict)
     _started: int = 0
 
     def __post_init__(self) -> None:
-        if NGINX in self.wanted and not _nginx():
-            self.missing[NGINX] = "not installed (apt-get install nginx)"
-        if CLIFF in self.wanted and not self.cliff.exists():
-            self.missing[CLIFF] = "not installed (make bench installs it)"
         for name in NAMES:
             if name not in self.wanted:
                 self.missing[name] = "not asked for"
+            elif (name == NGINX and not _nginx()) or (name == CLIFF and not self._cliff.exists()):
+                self.missing[name] = self._reason(name)
+
+    @property
+    def _cliff(self) -> Path:
+        return self.tools / "cliff" / "bin" / "cliff"
+
+    def _reason(self, name: str) -> str:
+        """Return why something could not be installed."""
+        file = self.tools / f"{name}.why"
+        return file.read_text().strip() if file.exists() else "not installed (make bench does it)"
 
     def names(self, *but: str) -> list[str]:
         """Return the columns that can be filled."""
@@ -165,9 +175,7 @@ class House:
             _stop(process)
             shutil.rmtree(home, ignore_errors=True)
 
-    def _command(
-        self, name: str, port: int, home: Path, threshold: int, workers: int
-    ) -> list[str]:
+    def _command(self, name: str, port: int, home: Path, threshold: int, workers: int) -> list[str]:
         upstream = f"http://127.0.0.1:{self.upstream}"
         if name == NGINX:
             conf = home / "nginx.conf"
@@ -178,7 +186,7 @@ class House:
             return [_nginx(), "-p", str(home), "-c", str(conf), "-e", "stderr"]
         if name == CLIFF:
             flags = ["--port", str(port), "--threshold", str(threshold)]
-            return [str(self.cliff), "serve", *flags, "--anthropic-upstream", upstream]
+            return [str(self._cliff), "serve", *flags, "--anthropic-upstream", upstream]
         flags = ["--port", str(port), "--threshold", str(threshold), "--workers", str(workers)]
         flags += ["--upstream", upstream, "--state-dir", str(home / "state")]
         return [sys.executable, "-m", "cuesta.cli.main", "serve", *flags]
@@ -214,10 +222,9 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _first_answer(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def _first_answer(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     body = tiny_body(0)
     until = time.monotonic() + _START_S
-    caller: Caller
     while time.monotonic() < until and process.poll() is None:
         try:
             with calling(port) as caller:
@@ -229,7 +236,7 @@ def _first_answer(port: int, process: "subprocess.Popen[bytes]", log: Path) -> N
     raise AnswerError(f"a proxy did not start: {log.read_text(errors='replace')[-500:]}")
 
 
-def _stop(process: "subprocess.Popen[bytes]") -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(_STOP_S)

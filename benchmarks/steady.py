@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import mean, median
 
-from benchmarks.client import calling, sizes_out
+from benchmarks.client import Caller, calling, sizes_out
 from benchmarks.conversations import Conversation
 from benchmarks.plan import KB, MB, Plan, Steady
 from benchmarks.report import Goal, Result, middle, number, percentile, ratios
@@ -15,6 +15,7 @@ from benchmarks.servers import CLIFF, CUESTA, DIRECT, House, Server
 
 _STEPS = 24
 """Requests on the way to the size, so that cliffs fall on the way and all code is warm."""
+_FIXED = 4_000
 _REACH = {100 * KB: 4.0, 1 * MB: 9.0, 5 * MB: 14.0, 20 * MB: 14.0}
 _ALIKE = 0.2
 
@@ -39,29 +40,32 @@ class Sample:
 
 
 def sample(server: Server, upstream: int, steady: Steady, seed: int) -> Sample:
-    """Bring a new conversation to its size through a server, then time requests."""
-    talk = Conversation(seed)
-    sizes_out(upstream)
-    gc.disable()
-    try:
-        with calling(server.port) as caller:
-            for step in range(1, _STEPS + 1):
-                talk.grow_to(steady.size * step // _STEPS)
-                caller.post(talk.body())
-            before, times, sent = server.cpu_s(), [], 0
+    """Bring new conversations to their size through a server, then time requests."""
+    times: list[float] = []
+    cpu, sent, out, cliffs = 0.0, 0, [], 0
+    with calling(server.port) as caller:
+        for number_ in range(steady.conversations):
+            talk = Conversation(100 * seed + number_, fixed=_FIXED, thinking=steady.thinking)
+            sizes_out(upstream)
+            _prepare(talk, caller, steady.size)
+            before = server.cpu_s()
             for _ in range(steady.requests):
                 talk.grow()
                 body = talk.body()
                 sent += len(body)
                 times.append(caller.post(body))
-    finally:
-        gc.enable()
-    sizes = sizes_out(upstream)
-    cliffs = sum(later < earlier for earlier, later in zip(sizes, sizes[1:], strict=False))
-    count = steady.requests
-    return Sample(
-        times, (server.cpu_s() - before) / count, sent / count, mean(sizes[_STEPS // 3 :]), cliffs
-    )
+            cpu += server.cpu_s() - before
+            sizes = sizes_out(upstream)
+            cliffs += sum(later < earlier for earlier, later in pairwise(sizes))
+            out += sizes[len(sizes) // 3 :]
+    return Sample(times, cpu / len(times), sent / len(times), mean(out), cliffs)
+
+
+def _prepare(talk: Conversation, caller: Caller, size: int) -> None:
+    """Bring a conversation to its size in about `_STEPS` requests."""
+    while talk.size < size:
+        talk.grow_to(min(size, talk.size + size // _STEPS))
+        caller.post(talk.body())
 
 
 def measure(house: House, plan: Plan) -> Result:
@@ -74,7 +78,7 @@ def measure(house: House, plan: Plan) -> Result:
         ),
     )  # fmt: skip
     for number_, steady in enumerate(plan.steady):
-        found = _repeat(house, plan, steady, 1_000 * (number_ + 1))
+        found = _repeat(house, plan, steady, 10_000 * (number_ + 1))
         _add(result, steady, found)
     result.notes.append(
         "Time to the first byte of a short JSON answer, one client. `KB out` is the mean body that "
@@ -98,7 +102,7 @@ def _repeat(house: House, plan: Plan, steady: Steady, seed: int) -> dict[str, li
 
 def _add(result: Result, steady: Steady, found: dict[str, list[Sample]]) -> None:
     p50 = {name: [median(s.times) for s in samples] for name, samples in found.items()}
-    label = size_label(steady.size)
+    label = size_label(steady.size) + (", thinking" if steady.thinking else "")
     for name, samples in found.items():
         faster = middle(ratios(p50.get(CLIFF, []), p50[name]))
         cpu = median(s.cpu_s for s in samples) * 1e3
@@ -116,10 +120,15 @@ def _add(result: Result, steady: Steady, found: dict[str, list[Sample]]) -> None
                 f"{steady.threshold:,}",
             )
         )
-    if CUESTA not in found:
-        return
+    if CUESTA in found:
+        _judge(result, steady, label, found)
+
+
+def _judge(result: Result, steady: Steady, label: str, found: dict[str, list[Sample]]) -> None:
+    """Add the goals of a size, and say so where the two proxies did not send about as much."""
     ours = found[CUESTA]
-    if steady.size in _REACH:
+    p50 = {name: [median(s.times) for s in samples] for name, samples in found.items()}
+    if not steady.thinking and steady.size in _REACH:
         gain = middle(ratios(p50.get(CLIFF, []), p50[CUESTA]))
         result.goals.append(
             Goal(f"latency against cliff, {label} (x)", gain, _REACH[steady.size], at_least=True)

@@ -28,7 +28,7 @@ class _Run:
 def _run(house: House, plan: Plan, name: str, seed: int) -> _Run:
     talks = [Conversation(seed + n, stream=True) for n in range(plan.streams)]
     with house.run(name) as server:
-        seen = []
+        seen: list[Streamed] = []
         for _ in range(2):
             for talk in talks:
                 talk.grow_to(plan.stream_size) if not seen else talk.grow()

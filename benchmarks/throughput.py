@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from statistics import median
 
 from benchmarks.client import calling, load, sizes_out
-from benchmarks.conversations import Conversation
+from benchmarks.conversations import steady_bodies
 from benchmarks.plan import KB, Plan
 from benchmarks.report import Goal, Result, middle, number, ratios
 from benchmarks.servers import CLIFF, CUESTA, DIRECT, House
 
 _TWO = "cuesta, 2 workers"
-_TURNS = 10
-"""Turns that a conversation grows before it is taken back to its size."""
-
-
-def _bodies(seed: int, size: int) -> Callable[[], bytes]:
-    """Return what makes a conversation's next body: longer by a turn, ten times, then anew.
-
-    Taking turns back keeps the size; what is said instead is new each time.
-    """
-    talk = Conversation(seed)
-    talk.grow_to(size)
-    base = talk.turns
-
-    def following() -> bytes:
-        if talk.turns - base >= _TURNS:
-            talk.rewind(_TURNS)
-        talk.grow()
-        return talk.body()
-
-    return following
 
 
 def measure(house: House, plan: Plan) -> Result:
@@ -47,7 +26,7 @@ def measure(house: House, plan: Plan) -> Result:
         for column in columns[turn:] + columns[:turn]:
             name, workers = (CUESTA, 2) if column == _TWO else (column, 1)
             seeds = range(10_000 * (repetition + 1), 10_000 * (repetition + 1) + plan.conversations)
-            bodies = [_bodies(seed, plan.conversation_size) for seed in seeds]
+            bodies = [steady_bodies(seed, plan.conversation_size) for seed in seeds]
             with house.run(name, workers=workers) as server:
                 with calling(server.port) as caller:
                     for body in bodies:
