@@ -1,7 +1,7 @@
 """Anthropic conversations of any size, as a coding agent sends them.
 
 About 4.1 KB a turn: a step of the model (often a sentence, always a call) and the result of its
-call. Sizes of results are log-normal (median 1.4 KB, at most 20 KB), one result in twenty is an
+call. Sizes of results are log-normal (median 1.6 KB, at most 20 KB), one result in twenty is an
 error, every fiftieth turn a person says something. The keys of a body stand in Claude Code's order,
 with its cache markers on the system prompt and on the last block, so the marker moves with each
 turn. Everything follows from the seed; no two messages are alike.
@@ -30,7 +30,7 @@ _TOOLS = ("Bash", "Read", "Edit", "Grep", "Write")
 _HUMAN_EVERY = 50
 _TURNS = 10
 """Turns that a steady conversation grows before it is taken back to its size."""
-_RESULT_MEDIAN, _RESULT_SPREAD, _RESULT_MOST = 1_400, 1.3, 20_000
+_RESULT_MEDIAN, _RESULT_SPREAD, _RESULT_MOST = 1_600, 1.3, 20_000
 
 
 def _corpus() -> list[bytes]:
@@ -92,9 +92,17 @@ class Conversation:
 
     def body(self) -> bytes:
         """Return the request's body with its cache marker on the last block."""
-        *before, last = self._messages
+        return self._head + self.rest(0)
+
+    def beginning(self, turns: int) -> bytes:
+        """Return the body up to behind some turns; it stays what it is while the body grows."""
+        return self._head + b",".join(self._messages[: 2 * turns]) + b","
+
+    def rest(self, turns: int) -> bytes:
+        """Return what follows `beginning`; the whole but its head for no turns."""
+        *before, last = self._messages[2 * turns :]
         marked = last[:-3] + _MARK + last[-3:]
-        return b"".join((self._head, b",".join([*before, marked]), self._tail))
+        return b",".join([*before, marked]) + self._tail
 
     def grow(self, turns: int = 1) -> None:
         """Add turns."""
@@ -196,19 +204,22 @@ def tiny_body(seed: int) -> bytes:
     return Conversation(seed, fixed=1_000).body()
 
 
-def steady_bodies(seed: int, size: int) -> Callable[[], bytes]:
+def steady_bodies(seed: int, size: int) -> Callable[[], tuple[bytes, bytes]]:
     """Return what makes a conversation's next body: longer by a turn, ten times, then anew.
 
-    Taking turns back keeps the size; what is said instead is new each time.
+    Taking turns back keeps the size; what is said instead is new each time. A body comes in two
+    pieces, a long one that is always the same and a short one: a client that joined them would be
+    busier than a fast proxy.
     """
     talk = Conversation(seed)
     talk.grow_to(size)
     base = talk.turns
+    beginning = talk.beginning(base)
 
-    def following() -> bytes:
+    def following() -> tuple[bytes, bytes]:
         if talk.turns - base >= _TURNS:
             talk.rewind(_TURNS)
         talk.grow()
-        return talk.body()
+        return beginning, talk.rest(base)
 
     return following

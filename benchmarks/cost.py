@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import mean
 from typing import Any
 
 from benchmarks.client import calling
@@ -37,7 +38,10 @@ _INPUT, _CACHED, _OUTPUT = 0.95, 0.16, 4.0
 _READ, _WRITE = 0.1, 1.25
 _CHARACTERS_A_TOKEN = 4
 _SEEDS = (11, 12)
-_THRASHES = 0.1
+_TIGHT = 1.5
+"""A threshold below this many times the fixed part leaves so little room that cliffcompaction
+compacts on four requests in ten."""
+_THRASHES = 0.2
 """A share of requests that compact which would be thrashing."""
 
 
@@ -67,41 +71,66 @@ def measure(house: House, plan: Plan) -> Result:
     names = [name for name in (CLIFF, CUESTA) if name in house.names()]
     for budget in plan.budgets:
         plain = [p for seed in _SEEDS for p in _uncompacted(budget, plan.cost_turns, seed)]
+        bills = {"none": _bill(plain, plain)}
         for name in names:
             with _sender(house, name, budget) as send:
                 prompts = [p for seed in _SEEDS for p in _sent(budget, plan.cost_turns, seed, send)]
-            _add(result, budget, name, prompts, plain)
+            bills[name] = _bill(prompts, plain)
+        for name, bill in bills.items():
+            result.rows.append(
+                (f"{budget.threshold // 1000}K", _fixed(budget), name, *bill.cells())
+            )
+        if CUESTA in bills:
+            result.goals += _goals(budget, bills[CUESTA], bills.get(CLIFF))
     return result
 
 
-def _add(
-    result: Result, budget: Budget, name: str, prompts: list[_Prompt], plain: list[_Prompt]
-) -> None:
-    cost = sum(map(_reference, prompts)) / sum(map(_reference, plain))
-    written = sum(map(_written, prompts)) / sum(map(_written, plain))
-    tokens = sum(p.tokens for p in prompts)
-    drops = sum(p.shrank for p in prompts) / len(prompts)
-    label = f"{budget.threshold // 1000}K"
-    fixed = f"{budget.fixed / _CHARACTERS_A_TOKEN / 1000:.1f}K"
-    result.rows.append(
-        (
-            label,
-            fixed,
-            name,
-            f"{cost:.3f}",
-            f"{written:.3f}",
-            f"{sum(p.cached for p in prompts) / tokens:.1%}",
-            f"{tokens / len(prompts) / 1000:.1f}K",
-            f"{max(p.tokens for p in prompts) / 1000:.1f}K",
-            f"{drops:.1%}",
-        )
+@dataclass(frozen=True, slots=True)
+class _Bill:
+    """What a strategy costs, as parts of what no compaction costs, and how it got there."""
+
+    reference: float
+    written: float
+    cached: float
+    mean: float
+    largest: float
+    compacting: float
+
+    def cells(self) -> tuple[str, ...]:
+        """Return it as a row of the table."""
+        shares = (f"{self.reference:.3f}", f"{self.written:.3f}", f"{self.cached:.1%}")
+        contexts = (f"{tokens / 1000:.1f}K" for tokens in (self.mean, self.largest))
+        return (*shares, *contexts, f"{self.compacting:.1%}")
+
+
+def _bill(prompts: list[_Prompt], plain: list[_Prompt]) -> _Bill:
+    tokens = [p.tokens for p in prompts]
+    return _Bill(
+        sum(map(_reference, prompts)) / sum(map(_reference, plain)),
+        sum(map(_written, prompts)) / sum(map(_written, plain)),
+        sum(p.cached for p in prompts) / sum(tokens),
+        mean(tokens),
+        max(tokens),
+        mean(p.shrank for p in prompts),
     )
-    if name == CUESTA:
-        where = f"{label}, fixed part {fixed}"
-        result.goals += [
-            Goal(f"cost against no compaction, {where}", cost, budget.reach),
-            Goal(f"share of requests that compact, {where}", drops, _THRASHES),
-        ]
+
+
+def _goals(budget: Budget, ours: _Bill, theirs: _Bill | None) -> list[Goal]:
+    """Compare with the reference figure, and with what cliffcompaction costs on the same bodies."""
+    where = f"{budget.threshold // 1000}K, fixed part {_fixed(budget)}"
+    relative = ours.reference / theirs.reference if theirs else None
+    goals = [
+        Goal(f"cost against no compaction, {where}", ours.reference, budget.reach),
+        Goal(f"cost against cliff on the same turns, {where} (x)", relative, 1.0),
+    ]
+    if budget.threshold < _TIGHT * budget.fixed / _CHARACTERS_A_TOKEN:
+        what = f"share of requests that compact, {where}"
+        goals.append(Goal(what, ours.compacting, _THRASHES))
+    return goals
+
+
+def _fixed(budget: Budget) -> str:
+    return f"{budget.fixed / _CHARACTERS_A_TOKEN / 1000:.1f}K"
 
 
 def _reference(prompt: _Prompt) -> float:

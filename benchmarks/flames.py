@@ -48,7 +48,7 @@ def _profile(spy: str, server: Server, caller: Caller, size: int) -> None:
     target = _FOLDER / f"steady-{name.replace(' ', '-').lower()}"
     following = steady_bodies(size, size)
     for _ in range(_WARM):
-        caller.post(following())
+        caller.post(*following())
     raw = target.with_suffix(".raw")
     for form, file in (("flamegraph", target.with_suffix(".svg")), ("raw", raw)):
         words = ["--format", form, "--output", str(file), "--pid", str(server.pid)]
@@ -58,7 +58,7 @@ def _profile(spy: str, server: Server, caller: Caller, size: int) -> None:
             stderr=subprocess.DEVNULL,
         )
         while process.poll() is None:
-            caller.post(following())
+            caller.post(*following())
         if process.returncode:
             raise SystemExit(f"{spy} failed with status {process.returncode}; may it attach?")
     _retitle(target.with_suffix(".svg"), f"A steady {name} request")

@@ -120,7 +120,7 @@ QUICK = Plan(
     residents=8,
     resident_size=60 * KB,
     starts=1,
-    cost_turns=60,
+    cost_turns=40,
     budgets=(Budget(16_000, 14_400, 0.104),),
     growth=(Steady(50 * KB, 12_000, 5), Steady(200 * KB, 12_000, 5)),
 )

@@ -65,6 +65,8 @@ def goals_table(results: Sequence[Result]) -> str:
     for goal in (goal for result in results for goal in result.goals):
         reach = f"{'at least' if goal.at_least else 'at most'} {number(goal.limit)}"
         figure = "-" if goal.figure is None else number(goal.figure)
+        if goal.figure is not None and figure == number(goal.limit):
+            figure = f"{goal.figure:.5g}"  # else a reader could not tell the verdict's reason
         rows.append((goal.what, reach, figure, goal.verdict))
     return table(("what", "reach", "figure", "verdict"), rows)
 

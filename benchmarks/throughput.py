@@ -30,7 +30,7 @@ def measure(house: House, plan: Plan) -> Result:
             with house.run(name, workers=workers) as server:
                 with calling(server.port) as caller:
                     for body in bodies:
-                        caller.post(body())
+                        caller.post(*body())
                 load(server.port, bodies, plan.window_s / 4)
                 sizes_out(house.upstream)
                 before = server.cpu_s()

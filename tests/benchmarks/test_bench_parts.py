@@ -46,7 +46,8 @@ def test_another_seed_is_another_conversation():
 
 def test_steady_bodies_keep_their_size_and_are_never_the_same():
     following = steady_bodies(1, 50_000)
-    bodies = [following() for _ in range(40)]
+    bodies = [b"".join(following()) for _ in range(40)]
+    assert all(json.loads(body)["messages"] for body in bodies)
     assert len(set(bodies)) == 40
     assert all(50_000 < len(body) < 150_000 for body in bodies)
 
