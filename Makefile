@@ -5,7 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format clients clients-ci conformance meter full wheel-check clean help
+.PHONY: demo test lint format clients clients-ci conformance meter full wheel-check bench \
+  bench-gate profile clean help
 
 help:            ## Say what can be made
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -58,5 +59,20 @@ full: $(VENV)/dev     ## Run the property tests with many examples (long)
 wheel-check: $(VENV)/dev  ## Build the wheel and run it alone in a clean environment
 	@sh scripts/check-wheel $(BIN)/python
 
+bench: $(BIN)/cuesta  ## Measure Cuesta beside nginx and cliffcompaction (12 minutes), write the report
+	@sh scripts/install-bench $(BIN)/python
+	@$(BIN)/python -m benchmarks --out benchmarks/RESULTS.md
+
+bench-gate: $(BIN)/cuesta  ## Fail if a request costs more CPU than benchmarks/gate.json allows
+	@$(BIN)/python -m benchmarks.gate
+
+.bench/tools/bin/py-spy:
+	@$(PYTHON) -m venv .bench/tools
+	@.bench/tools/bin/pip --quiet --disable-pip-version-check install py-spy
+
+profile: $(BIN)/cuesta .bench/tools/bin/py-spy  ## Draw where the CPU of a steady request goes
+	@$(BIN)/python -m benchmarks.flames .bench/tools/bin/py-spy
+
 clean:           ## Remove what was made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build demo-out
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build demo-out \
+	  .bench
