@@ -16,7 +16,7 @@ _KEYS = {"anthropic": "messages", "openai_chat": "messages", "openai_responses":
 def _agree(body: bytes, wire: str = "anthropic") -> None:
     dialect = DIALECTS[wire]
     raw = dialect.read(body).messages
-    links = chain((dialect.parse(message)[1] for message in raw), wire)
+    links = list(chain((dialect.parse(message)[1] for message in raw), wire))
     assert _links(json.loads(body)[_KEYS[wire]], wire) == links
 
 

@@ -8,10 +8,87 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import overload
 
 _SEED = b"cuesta-chain-1"
 _ENCODER = json.JSONEncoder(check_circular=False, sort_keys=True, separators=(",", ":"))
+
+
+_SIZE = hashlib.sha256().digest_size
+
+
+class Links(Sequence[bytes]):
+    """A conversation's links, one a message, in order: 32 bytes each, and no object for any.
+
+    Args:
+        packed: All of them, one behind the other.
+    """
+
+    __slots__ = ("packed",)
+
+    def __init__(self, packed: bytes = b"") -> None:
+        self.packed = packed
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.packed) // _SIZE
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other ones are the same links."""
+        return isinstance(other, Links) and self.packed == other.packed
+
+    def __hash__(self) -> int:
+        """Return a hash that equal links share."""
+        return hash(self.packed[-_SIZE:])
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Links: ...
+
+    def __getitem__(self, index: int | slice) -> bytes | Links:
+        """Return one link, or the links of a stretch."""
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                raise ValueError("links are taken in order")
+            return Links(self.packed[start * _SIZE : stop * _SIZE])
+        at = index + len(self) if index < 0 else index
+        if not 0 <= at < len(self):
+            raise IndexError(index)
+        return self.packed[at * _SIZE : (at + 1) * _SIZE]
+
+
+NO_LINKS = Links()
+
+
+class NewestFirst(Sequence[bytes]):
+    """A conversation's links from the last one back, made as they are asked for."""
+
+    __slots__ = ("_links",)
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._links)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
+        """Return one link, or a list of some."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self._links[len(self) - 1 - index]
 
 
 def message_digest(normalised: object) -> bytes:
@@ -19,7 +96,7 @@ def message_digest(normalised: object) -> bytes:
     return hashlib.sha256(_ENCODER.encode(normalised).encode("ascii")).digest()
 
 
-def chain(digests: Iterable[bytes], dialect: str, tenant: str = "") -> list[bytes]:
+def chain(digests: Iterable[bytes], dialect: str, tenant: str = "") -> Links:
     """Return the links of a conversation, one a message, in order.
 
     Args:
@@ -28,13 +105,17 @@ def chain(digests: Iterable[bytes], dialect: str, tenant: str = "") -> list[byte
         tenant: Keeps the users of one gateway apart.
     """
     link = hashlib.sha256(b"\0".join((_SEED, tenant.encode(), dialect.encode()))).digest()
-    return continued(link, digests)
+    return _chained(link, digests)
 
 
-def continued(link: bytes, digests: Iterable[bytes]) -> list[bytes]:
-    """Return the links that follow a link, one a message, in order."""
-    links = []
+def continued(links: Links, digests: Iterable[bytes]) -> Links:
+    """Return the links of a conversation that goes on behind these; there is at least one."""
+    return Links(links.packed + _chained(links[-1], digests).packed)
+
+
+def _chained(link: bytes, digests: Iterable[bytes]) -> Links:
+    links = bytearray()
     for digest in digests:
         link = hashlib.sha256(link + digest).digest()
-        links.append(link)
-    return links
+        links += link
+    return Links(bytes(links))

@@ -8,13 +8,13 @@ digest is made from them.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from cuesta.core.meter import Meter
+from cuesta.core.turns import Turn, Turns, spoken
 
 
 class Role(Enum):
@@ -183,72 +183,6 @@ def _ids(message: Message, kind: BlockKind) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One model step and what answered it: messages `start` to `stop` (exclusive).
-
-    Attributes:
-        start: Its first message.
-        stop: One past its last message.
-        tokens: Estimated size.
-        thinking: The part of `tokens` that is thinking.
-        thinks: Whether it holds thinking.
-        closed: Whether the model's step has ended and every call in it is answered.
-        pinned: Whether it stays whole, wherever the cut is.
-        barrier: Whether no cut may cross it.
-        human: Whether a person speaks in it.
-    """
-
-    start: int
-    stop: int
-    tokens: int
-    thinking: int
-    thinks: bool
-    closed: bool
-    pinned: bool
-    barrier: bool
-    human: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """Running totals over turns: the value at `i` is over the first `i` turns.
-
-    Attributes:
-        tokens: Estimated size.
-        thinking: The part of it that is thinking.
-        pinned: The part of it that stays whole, wherever the cut is.
-        pinned_thinking: The part of that which is thinking.
-        barriers: How many of them no cut may cross.
-    """
-
-    tokens: array[int]
-    thinking: array[int]
-    pinned: array[int]
-    pinned_thinking: array[int]
-    barriers: array[int]
-
-    @classmethod
-    def none(cls) -> Sums:
-        """Return the totals over no turn."""
-        return cls(*(array("q", [0]) for _ in range(5)))
-
-    def extended(self, settled: int, turns: Iterable[Turn]) -> Sums:
-        """Return the totals over the first `settled` turns and these behind them."""
-        columns = (
-            self.tokens, self.thinking, self.pinned, self.pinned_thinking, self.barriers
-        )  # fmt: skip
-        sums = Sums(*(column[: settled + 1] for column in columns))
-        for turn in turns:
-            whole = turn.pinned
-            sums.tokens.append(sums.tokens[-1] + turn.tokens)
-            sums.thinking.append(sums.thinking[-1] + turn.thinking)
-            sums.pinned.append(sums.pinned[-1] + whole * turn.tokens)
-            sums.pinned_thinking.append(sums.pinned_thinking[-1] + whole * turn.thinking)
-            sums.barriers.append(sums.barriers[-1] + turn.barrier)
-        return sums
-
-
-@dataclass(frozen=True, slots=True)
 class Transcript:
     """A conversation, in the client's own coordinates.
 
@@ -256,14 +190,12 @@ class Transcript:
         outlines: One a message.
         head: How many messages the head has.
         turns: The turns after the head.
-        sums: Running totals over the turns.
         spoken: The turns in which a person speaks, by number.
     """
 
     outlines: Sequence[Outline]
     head: int
-    turns: tuple[Turn, ...]
-    sums: Sums
+    turns: Turns
     spoken: tuple[int, ...]
 
     @property
@@ -286,14 +218,14 @@ class Transcript:
     def kept(self, cut: int, border: int) -> tuple[Turn, ...]:
         """Return the turns before a border that a cut keeps: those behind it, and pinned ones."""
         pinned: tuple[Turn, ...] = ()
-        if self.sums.pinned[cut]:
+        if self.turns.sums.pinned[cut]:
             pinned = tuple(turn for turn in self.turns[:cut] if turn.pinned)
         return pinned + self.turns[cut:border]
 
     @property
     def tokens(self) -> int:
         """Estimated size of all messages."""
-        return self.head_tokens + self.sums.tokens[-1]
+        return self.head_tokens + self.turns.sums.tokens[-1]
 
     def to_first_human(self) -> Transcript:
         """End the head at the first message in which a person speaks, as the paper does.
@@ -306,13 +238,7 @@ class Transcript:
             return self
         first = _turn(self.outlines, human + 1, self.turns[0].stop, closed=self.turns[0].closed)
         turns = (first, *self.turns[1:])
-        sums = Sums.none().extended(0, turns)
-        return Transcript(self.outlines, human + 1, turns, sums, _spoken(turns, 0))
-
-
-def _spoken(turns: Iterable[Turn], first: int) -> tuple[int, ...]:
-    """Return the numbers of the turns in which a person speaks; the first one's is given."""
-    return tuple(number for number, turn in enumerate(turns, first) if turn.human)
+        return Transcript(self.outlines, human + 1, Turns.of(turns), spoken(turns))
 
 
 def _turn(outlines: Sequence[Outline], start: int, stop: int, *, closed: bool) -> Turn:
@@ -347,29 +273,22 @@ def read_transcript(
         earlier: A reading of messages that begin as these do, or None.
         settled: How many of its turns stand here as well, each with another one behind it.
     """
-    head, turns, sums, spoken = _read_so_far(earlier, settled)
-    begin = turns[-1].stop if turns else 0
+    known = earlier.turns if earlier else Turns.of(())
+    begin = known.stops[settled - 1] if settled else 0
     starts = [
         i
         for i in range(begin, len(outlines))
         if outlines[i].role is Role.ASSISTANT
         and (i == 0 or outlines[i - 1].role is not Role.ASSISTANT)
     ]
-    if not turns:
-        head = starts[0] if starts else len(outlines)
+    head = starts[0] if starts else len(outlines)
     stops = [*starts[1:], len(outlines)]
-    new = tuple(
+    new = [
         _turn(outlines, start, stop, closed=_is_closed(outlines[start:stop]))
         for start, stop in zip(starts, stops, strict=False)
-    )
-    spoken += _spoken(new, len(turns))
-    return Transcript(outlines, head, turns + new, sums.extended(len(turns), new), spoken)
-
-
-def _read_so_far(
-    earlier: Transcript | None, settled: int
-) -> tuple[int, tuple[Turn, ...], Sums, tuple[int, ...]]:
-    if earlier is None or not settled:
-        return 0, (), Sums.none(), ()
-    spoken = earlier.spoken[: bisect_left(earlier.spoken, settled)]
-    return earlier.head, earlier.turns[:settled], earlier.sums, spoken
+    ]
+    said = spoken(new, settled)
+    if earlier is not None and settled:
+        head = earlier.head
+        said = earlier.spoken[: bisect_left(earlier.spoken, settled)] + said
+    return Transcript(outlines, head, known.extended(settled, new), said)

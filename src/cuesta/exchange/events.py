@@ -8,7 +8,7 @@ test by hand: all get the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -48,7 +48,7 @@ class Arrived:
 class LookUp:
     """Find the first of these keys that the ledger holds. Answered by `Found`."""
 
-    keys: tuple[bytes, ...]
+    keys: Sequence[bytes]
 
 
 @dataclass(frozen=True, slots=True)

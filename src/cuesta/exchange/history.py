@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
+from cuesta.core.chain import Links
 from cuesta.core.transcript import Outline, Role, Transcript
 
 _ROLES = (Role.SYSTEM, Role.USER, Role.ASSISTANT)
@@ -162,7 +163,7 @@ class History:
     members: Mapping[str, bytes]
     starts: array[int]
     stops: array[int]
-    links: Sequence[bytes]
+    links: Links
     columns: Columns
     transcript: Transcript
     calls: bool

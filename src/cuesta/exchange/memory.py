@@ -75,7 +75,7 @@ class Seen:
 
 def last_seen(seen: Recent[bytes, Seen], links: Sequence[bytes]) -> Seen | None:
     """Return the conversation's previous request, or the same one sent before."""
-    before = map(seen.get, reversed(links[:-1]))
+    before = (seen.get(links[i]) for i in range(len(links) - 2, -1, -1))
     return next(filter(None, before), None) or seen.get(links[-1])
 
 

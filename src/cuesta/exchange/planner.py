@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
+from cuesta.core.chain import NO_LINKS, Links, NewestFirst
 from cuesta.core.compact import Source, fold
 from cuesta.core.digest import NOTHING, RENDERER, Rendered, render
 from cuesta.core.ledger import Cliff, Entry
@@ -52,7 +53,7 @@ class Plan:
     action: str
     reason: str
     model: str
-    links: Sequence[bytes] = ()
+    links: Links = NO_LINKS
     cliffs: tuple[Cliff, ...] = ()
     new: bool = False
     raw_tokens: int = 0
@@ -148,7 +149,7 @@ class Planner:
             return Plan(None, "pass", "no messages", request.model)
         reading = self._reader.read(attempt.body, attempt.tenant, body)
         links = reading.links
-        answer = yield LookUp(tuple(reversed(links)))
+        answer = yield LookUp(NewestFirst(links))
         found = answer if isinstance(answer, Found) else _NOBODY
         case = self._case(attempt, reading, found)
         last = reading.message(len(links) - 1)
@@ -191,7 +192,7 @@ class Planner:
         body = self._dialect.splice(request, [message for message in thoughtless if message])
         return replace(
             whole, action="replace", reason="a summary; all but thinking", body=body,
-            sent_tokens=size - case.transcript.sums.thinking[-1],
+            sent_tokens=size - case.transcript.turns.sums.thinking[-1],
         )  # fmt: skip
 
     def _view(self, reading: Reading, entry: Entry) -> View:

@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 import xxhash
 
-from cuesta.core.chain import chain, continued
+from cuesta.core.chain import Links, chain, continued
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import Meter, meter_for
 from cuesta.core.models import read_model
@@ -75,7 +75,7 @@ class Reading:
         dialect: Dialect,
         body: Body,
         outlines: Sequence[Outline],
-        links: Sequence[bytes],
+        links: Links,
         parsed: dict[int, Message],
     ) -> None:
         self._dialect = dialect
@@ -162,8 +162,7 @@ class Reader:
             links = chain(digests, self._realm, tenant)
             outlines: Sequence[Outline] = news
         else:
-            known = list(history.links[: body.count])
-            links = known + continued(known[-1], digests)
+            links = continued(history.links[: body.count], digests)
             outlines = Outlines(history.columns, body.count, news)
         reading = Reading(self.dialect, body, outlines, links, parsed)
         reading.calls = reading.calls or any_calls(news)
@@ -212,12 +211,12 @@ class Reader:
             end: How many bytes are the same.
         """
         count = bisect_right(history.stops, end)
-        settled = history.transcript.turns
+        known = history.transcript.turns
         # The last one may go on here with other messages than it did there.
-        turns = bisect_right(settled, count, key=lambda turn: turn.stop) - 1
+        turns = known.within(count) - 1
         if turns < 1:
             return None
-        count = settled[turns - 1].stop
+        count = known.stops[turns - 1]
         cut = history.stops[count - 1]
         where = self.dialect.where
         opening = b'{"%s":[0' % where.encode()
@@ -245,20 +244,21 @@ class Reader:
 
     def _remember(self, raw: bytes, tenant: str, body: Body, reading: Reading) -> None:
         """Keep what was read of the turns that will not change any more."""
-        turns = reading.whole.turns[:-_UNSETTLED]
-        if len(raw) < self._block or not turns or len(turns) == body.turns:
+        turns = len(reading.whole.turns) - _UNSETTLED
+        if len(raw) < self._block or turns < 1 or turns == body.turns:
             return
         cut = self._places(raw, body.request)
         if cut is None:
             return
         members, starts, stops = cut
-        count, known = turns[-1].stop, body.history
+        count, known = reading.whole.turns.stops[turns - 1], body.history
         columns = known.columns if known else NO_COLUMNS
         history = History(
             (reading.meter.name, tenant), members, starts[:count], stops[:count],
             reading.links[:count],
             columns.extended(body.count, reading.outlines[body.count : count]),
-            replace(reading.whole, outlines=(), turns=turns), reading.calls,
+            replace(reading.whole, outlines=(), turns=reading.whole.turns.extended(turns, ())),
+            reading.calls,
         )  # fmt: skip
         for _, name in self._marks(raw, history.end):
             self._histories.put(name, history)

@@ -14,12 +14,14 @@ of the kept turns, all of it, at the cliff.
 from __future__ import annotations
 
 from bisect import bisect_left
+from operator import sub
 from statistics import median
 
 from cuesta.core.ledger import Cliff
 from cuesta.core.policy import AUTOMATIC_FLOOR, TIGHT_MULTIPLE, automatic_threshold, ladder
 from cuesta.core.readings import next_prompt
-from cuesta.core.transcript import Role, Transcript, Turn
+from cuesta.core.transcript import Role, Transcript
+from cuesta.core.turns import Turn
 from cuesta.strategies.base import Case, Decision, Keep, Replace
 
 BILLED_SHARE = 0.8
@@ -49,10 +51,10 @@ class _Walk:
         turns = case.transcript.turns
         self.now = len(turns)
         self.head = case.fixed + case.transcript.head_tokens
-        self.tokens = case.transcript.sums.tokens
-        self.thinking = case.transcript.sums.thinking
-        self.pinned = case.transcript.sums.pinned
-        self.pinned_thinking = case.transcript.sums.pinned_thinking
+        self.tokens = case.transcript.turns.sums.tokens
+        self.thinking = case.transcript.turns.sums.thinking
+        self.pinned = case.transcript.turns.sums.pinned
+        self.pinned_thinking = case.transcript.turns.sums.pinned_thinking
 
     def decide(self) -> Decision:
         case = self.case
@@ -114,7 +116,7 @@ class _Walk:
         case = self.case
         if case.policy.threshold:
             return case.policy.threshold
-        typical = median(turn.tokens for turn in case.transcript.turns[:border])
+        typical = median(map(sub, self.tokens[1 : border + 1], self.tokens))
         return automatic_threshold(self.head, typical, case.policy.keep_turns, case.window)
 
     def _size(self, cliffs: list[Cliff], border: int) -> int:
@@ -250,7 +252,7 @@ def last_cut(transcript: Transcript, wanted: int) -> int:
 
     0 where there is none.
     """
-    turns, barriers = transcript.turns, transcript.sums.barriers
+    turns, barriers = transcript.turns, transcript.turns.sums.barriers
     cut = max(wanted, 0)
     if barriers[cut]:
         cut = bisect_left(barriers, 1) - 1
