@@ -39,6 +39,8 @@ from cuesta.trace.event import TraceEvent
 
 _NOTE_BYTES = 200
 _BAD_REQUEST = 400
+_FROZEN_BYTES = 16 << 20
+_REQUESTS = 20_000
 _UNCLAIMED = Plan(None, "pass", "not a conversation", "")
 
 
@@ -105,8 +107,8 @@ class Engine:
         block: int = BLOCK,
     ) -> None:
         self._options = options
-        self._frozen: Recent[bytes, Frozen] = Recent(64 << 20, size)
-        self._seen: Recent[bytes, Seen] = Recent(50_000)
+        self._frozen: Recent[bytes, Frozen] = Recent(_FROZEN_BYTES, size)
+        self._seen: Recent[bytes, Seen] = Recent(_REQUESTS)
         chosen = strategy or CliffStrategy()
         self._planners = {
             name: Planner(

@@ -27,7 +27,7 @@ from cuesta.exchange.memory import Frozen, Recent
 _NEVER = Found(None, None)
 _UNKNOWN = Found(None, None)
 _UNTOUCHED = Entry(PROFILES["default"], "cliff", 0, ())
-_FOREIGN = Frozen(0, b"", _UNTOUCHED)
+_FOREIGN = Frozen.of(0, b"", _UNTOUCHED)
 """Stands for a turn that was answered behind other bytes than its epoch's."""
 
 

@@ -5,6 +5,7 @@ Every table is bounded, and forgets what was not used for longest.
 
 from __future__ import annotations
 
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
@@ -85,17 +86,28 @@ class Frozen:
 
     Attributes:
         messages: How many of the client's messages it stands for.
-        sent: The raw messages that were sent for them, joined by commas.
+        packed: The raw messages that were sent for them, joined by commas, compressed: seldom
+            needed, and many.
         entry: What the ledger holds for the epoch.
     """
 
     messages: int
-    sent: bytes
+    packed: bytes
     entry: Entry
+
+    @classmethod
+    def of(cls, messages: int, sent: bytes, entry: Entry) -> Frozen:
+        """Pack what was sent."""
+        return cls(messages, zlib.compress(sent, 1), entry)
+
+    @property
+    def sent(self) -> bytes:
+        """The raw messages that were sent, joined by commas."""
+        return zlib.decompress(self.packed)
 
     def __len__(self) -> int:
         """Return its size in bytes."""
-        return len(self.sent)
+        return len(self.packed)
 
 
 def size(value: Sized) -> int:

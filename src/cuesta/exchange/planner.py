@@ -114,7 +114,7 @@ class Planner:
         self._frozen, self._seen = memory
         self._treatments: Recent[tuple[str, str, str], bool] = Recent(10_000)
         self._digests: Recent[tuple[object, ...], Rendered] = Recent(
-            32 << 20, lambda rendered: len(rendered.text) + 200
+            8 << 20, lambda rendered: len(rendered.text) + 200
         )
 
     @property

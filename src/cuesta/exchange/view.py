@@ -33,7 +33,7 @@ class View:
     def frozen(self, messages: int, entry: Entry) -> Frozen:
         """Return what stands for the client's first `messages` messages in an entry's epoch."""
         sent = b",".join(piece for i, piece in self.pieces if i < messages)
-        return Frozen(messages, sent, entry)
+        return Frozen.of(messages, sent, entry)
 
 
 def view(

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from cuesta.proxy.options import ProxyOptions
     from cuesta.store.base import Store
 
+_SWITCH_S = 0.0005
+"""Seconds after which the thread that reads a large body lets the event loop go on."""
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 
 
@@ -51,6 +53,7 @@ def run(  # noqa: PLR0913 - the descriptors come one by one from a command line
         ConfigError: If the options make no sense or the address cannot be listened on.
     """
     _keep_freed_memory()
+    sys.setswitchinterval(_SWITCH_S)
     store = open_store_for(options)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
