@@ -1,6 +1,7 @@
 """Play conversations through proxies that keep losing everything, and print what was seen.
 
-Usage: python scripts/chaos.py [--conversations N] [--turns N] [--workers N] [--seed N] [--json]
+Usage: python scripts/chaos.py [--conversations N] [--turns N] [--workers N] [--seed N]
+       [--json] [--log FILE]
 Exit code 1: something happened that must not. Needs Linux.
 """
 
@@ -18,8 +19,9 @@ def main() -> int:
     for name in ("conversations", "turns", "workers", "seed"):
         parser.add_argument(f"--{name}", type=int, default=getattr(Chaos(), name))
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
+    parser.add_argument("--log", type=argparse.FileType("w"), help="write a line an attempt here")
     given = vars(parser.parse_args())
-    as_json = given.pop("json")
+    as_json, log = given.pop("json"), given.pop("log")
     chaos = Chaos(**given)
 
     def progress(report: Report) -> None:
@@ -29,7 +31,7 @@ def main() -> int:
         print(f"\r{done}, {told}, {found}", end="", file=sys.stderr, flush=True)
 
     try:
-        report = asyncio.run(run(chaos, progress))
+        report = asyncio.run(run(chaos, progress, lambda line: log and print(line, file=log)))
     except ChaosError as error:
         print(f"\n{error}", file=sys.stderr)
         return 2
