@@ -125,6 +125,22 @@ def test_refused_thinking_is_answered_once_with_the_other_treatment_and_remember
     assert len(upstream.seen) == 3, "the second conversation is treated right at once"
 
 
+def test_thinking_from_behind_a_forgotten_cliff_opens_an_epoch_without_it():
+    model = "claude-opus-5-5"
+    run, upstream = bench(longer_than(8_000))
+    first = run.send(body(history(6), model))
+    assert first.event.external, "below the threshold, so that nothing can derive it again"
+    lost, upstream = bench(lambda sent: BOUND if b'"thinking"' in sent else None)
+    driven = lost.send(body(history(7), model))
+    assert driven.event.status == 200
+    assert driven.event.refused == 1
+    assert upstream.seen[0] == body(history(7), model), "the client's own form comes first"
+    assert driven.event.new_cliff
+    assert driven.event.external
+    after = lost.send(body(history(7), model))
+    assert after.body == driven.body
+
+
 def test_both_treatments_refused_means_the_first_one_stays():
     run, upstream = bench(lambda _: BOUND, threshold=4_000)
     assert run.send(body(history(40))).event.status == 400
