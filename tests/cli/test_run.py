@@ -264,12 +264,20 @@ IN_TOKENS = "62 calls, 4 cliffs, 18.6M of 31M prompt tokens saved (estimate)"
 @pytest.mark.parametrize(
     ("told", "line"),
     [
-        (status(account=account()), "62 calls, 4 cliffs, about $1.23 saved of $2.04 (estimate)"),
+        (status(account=account()), "62 calls, 4 cliffs, about $1.23 of $2.04 saved (estimate)"),
         (
             status(account=account(saved=-0.1)),
             "62 calls, 4 cliffs, about $0.10 more than without (estimate)",
         ),
         (status(account=account(subscription=True)), IN_TOKENS),
+        (
+            status(account={**account(cost=2.04), "shadow": True}),
+            "62 calls, 4 cliffs, about $1.23 of $2.04 would have been saved (estimate)",
+        ),
+        (
+            status(account={**account(subscription=True), "shadow": True}),
+            IN_TOKENS.replace("saved", "would have been saved"),
+        ),
         (status(account=account(unpriced=["m"])), IN_TOKENS),
         (status(), IN_TOKENS),
         (status(calls=1, cliffs=0, account=account()), "1 call, 0 cliffs"),

@@ -141,6 +141,21 @@ def test_thinking_from_behind_a_forgotten_cliff_opens_an_epoch_without_it():
     assert after.body == driven.body
 
 
+@pytest.mark.parametrize("elsewhere", [("b.example", ""), ("a.example", "another")])
+def test_what_one_upstream_says_of_thinking_is_not_held_against_another(elsewhere):
+    run, upstream = bench(lambda _: BOUND, threshold=4_000)
+    run.refuse = lambda sent: BOUND if "thinking" in json.dumps(json.loads(sent)) else None
+    first = run.send(body(history(40)), place=("a.example", ""))
+    assert (first.event.status, first.event.refused) == (200, 1)
+    run.refuse = upstream.__class__(lambda _: None)
+    other = [{"role": "user", "content": "Another one."}, *history(40)[1:]]
+    driven = run.send(body(other), place=elsewhere)
+    assert '"thinking"' in driven.body.decode(), "nobody here has refused any thinking"
+    third = body([{"role": "user", "content": "A third."}, *other[1:]])
+    same = run.send(third, place=("a.example", ""))
+    assert '"thinking"' not in same.body.decode()
+
+
 def test_both_treatments_refused_means_the_first_one_stays():
     run, upstream = bench(lambda _: BOUND, threshold=4_000)
     assert run.send(body(history(40))).event.status == 400

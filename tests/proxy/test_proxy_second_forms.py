@@ -17,7 +17,7 @@ from proxy_rig import (
 )
 
 from cuesta.core.usage import Usage
-from cuesta.exchange.events import Accepted, Answered, Record, Refused, Relay, Send
+from cuesta.exchange.events import Accepted, Answered, Record, Refuse, Refused, Relay, Send
 
 REFUSAL = b'{"type": "error", "usage": 3}'
 
@@ -165,3 +165,28 @@ def test_when_the_exchange_fails_over_a_refusal_the_client_gets_the_refusal(run,
     run(main())
     assert "an exchange failed" in caplog.text
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_request_that_is_refused_by_us_goes_nowhere(run, header):
+    class Strict(Engine):
+        def __init__(self):
+            super().__init__(self.refusing)
+            self.told = []
+
+        def refusing(self, arrived):
+            self.told.append((yield Refuse(400, b'{"error": 1}', "refuse; too long")))
+            yield Record(trace_event(arrived))
+
+    async def main():
+        engine = Strict()
+        async with Upstream() as upstream, proxy_to(upstream, engine, header=header) as proxy:
+            answer = await ask(proxy, request(body=b"{}"))
+            assert answer.line == b"HTTP/1.1 400 Bad Request"
+            assert answer.body == b'{"error": 1}'
+            assert answer.all(b"x-cuesta") == [b"refuse; too long"] * header
+            await eventually(lambda: engine.told)
+            assert not upstream.requests
+        assert engine.told[0].status == 400
+
+    run(main())

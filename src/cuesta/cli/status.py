@@ -35,6 +35,7 @@ _ACTIONS = {
     "keep": "as they were",
     "replace": "compacted",
     "pass": "passed on",
+    "refuse": "refused",
     "failed": "failed open",
 }
 _MODEL_WIDTH = 26
@@ -107,16 +108,18 @@ def saving(status: Mapping[str, Any]) -> str:
     Returns:
         Dollars where they are billed and every price is known, prompt tokens otherwise.
     """
-    account = status.get("account")
+    account = status.get("account") or {}
+    shadow = account.get("shadow", False)
+    done = "would have been saved" if shadow else "saved"
     if account and not account["subscription"] and not account["unpriced_models"]:
-        saved, straight = account["saved_usd"], account["cost_usd"] + account["saved_usd"]
+        saved, cost = account["saved_usd"], account["cost_usd"]
         if saved < 0:
             return f"about ${-saved:.2f} more than without (estimate)"
-        return f"about ${saved:.2f} saved of ${straight:.2f} (estimate)"
+        return f"about ${saved:.2f} of ${cost if shadow else cost + saved:.2f} {done} (estimate)"
     models = status["models"].values()
     raw = sum(model["raw_tokens"] for model in models)
     sent = sum(model["sent_tokens"] for model in models)
-    return f"{short_tokens(raw - sent)} of {short_tokens(raw)} prompt tokens saved (estimate)"
+    return f"{short_tokens(raw - sent)} of {short_tokens(raw)} prompt tokens {done} (estimate)"
 
 
 def _bill(models: Mapping[str, Any]) -> Iterator[str]:

@@ -6,6 +6,7 @@ window, at another the excess.
 
 from __future__ import annotations
 
+import json
 import re
 from enum import Enum
 
@@ -45,3 +46,21 @@ def refusal(status: int, body: bytes) -> Refusal:
     if status != 400:
         return Refusal.OTHER
     return Refusal.THINKING if _THINKING.search(body) else Refusal.FORM
+
+
+def too_long(dialect: str, tokens: int, window: int) -> bytes:
+    """Say as a provider would that a prompt does not fit, so that its clients understand.
+
+    Args:
+        dialect: The wire API's name.
+        tokens: The prompt's estimated size.
+        window: The model's context window in tokens.
+    """
+    words = f"{tokens} tokens > {window} maximum (estimated by cuesta, which is strict)"
+    kind = "invalid_request_error"
+    if dialect == "anthropic":
+        error = {"type": kind, "message": f"prompt is too long: {words}"}
+        return json.dumps({"type": "error", "error": error}).encode()
+    message = f"This prompt exceeds the context window: {words}"
+    error = {"message": message, "type": kind, "code": "context_length_exceeded"}
+    return json.dumps({"error": error}).encode()

@@ -15,7 +15,7 @@ from cuesta.core.errors import ConfigError, RequestError
 from cuesta.core.ledger import Entry
 from cuesta.dialects.registry import DIALECTS
 from cuesta.exchange.events import Command, Commit, Done, Event, Found, LookUp
-from cuesta.exchange.memory import Frozen, Recent, size
+from cuesta.exchange.memory import Frozen, Recent, Seen, size
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Attempt, Plan, Planner
 from cuesta.strategies.cliff import CliffStrategy
@@ -58,8 +58,9 @@ class Compactor:
             raise ConfigError(f"unknown dialect `{dialect}`: choose one of {known}")
         self._dialect = DIALECTS[dialect]
         frozen: Recent[bytes, Frozen] = Recent(1 << 20, size)
+        seen: Recent[bytes, Seen] = Recent(1)
         chosen = options or CompactionOptions()
-        self._planner = Planner(self._dialect, CliffStrategy(), chosen, frozen, seed=0)
+        self._planner = Planner(self._dialect, CliffStrategy(), chosen, (frozen, seen), seed=0)
 
     def compact(
         self, messages: Sequence[Any], *, system: object = None, tools: object = None

@@ -10,8 +10,10 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cuesta.core.errors import RequestError
+from cuesta.core.models import read_model
+from cuesta.core.readings import Bill
 from cuesta.dialects.base import Dialect
-from cuesta.dialects.refusals import Refusal, refusal
+from cuesta.dialects.refusals import Refusal, refusal, too_long
 from cuesta.dialects.registry import DIALECTS, Claim, claim
 from cuesta.exchange.events import (
     Accepted,
@@ -21,12 +23,13 @@ from cuesta.exchange.events import (
     Event,
     Exchange,
     Record,
+    Refuse,
     Refused,
     Relay,
     Send,
 )
 from cuesta.exchange.fallback import fail_open
-from cuesta.exchange.memory import Frozen, Recent, Seen, size
+from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen, size
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Attempt, Plan, Planner
 from cuesta.strategies.base import Strategy
@@ -34,6 +37,7 @@ from cuesta.strategies.cliff import CliffStrategy
 from cuesta.trace.event import TraceEvent
 
 _NOTE_BYTES = 200
+_BAD_REQUEST = 400
 _UNCLAIMED = Plan(None, "pass", "not a conversation", "")
 
 
@@ -43,6 +47,8 @@ class _Visit:
 
     claim: Claim
     body: bytes
+    upstream: str
+    tenant: str
     rung: int = 0
     demand: str = ""
     bound_before: bool = False
@@ -50,7 +56,14 @@ class _Visit:
     attempt: Attempt = field(init=False)
 
     def __post_init__(self) -> None:
-        self.attempt = Attempt(self.body, self.claim.counts)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin another try, with what is known by now."""
+        self.attempt = Attempt(
+            self.body, self.claim.counts, self.rung, self.demand,
+            upstream=self.upstream, tenant=self.tenant,
+        )  # fmt: skip
 
     def forget(self) -> None:
         """Let go of the body: answers stream for minutes, and there are many."""
@@ -88,11 +101,12 @@ class Engine:
         strategy: Strategy | None = None,
         dialects: Mapping[str, Dialect] = DIALECTS,
     ) -> None:
+        self._options = options
         self._frozen: Recent[bytes, Frozen] = Recent(64 << 20, size)
         self._seen: Recent[bytes, Seen] = Recent(50_000)
         chosen = strategy or CliffStrategy()
         self._planners = {
-            name: Planner(dialect, chosen, options, self._frozen, seed)
+            name: Planner(dialect, chosen, options, (self._frozen, self._seen), seed)
             for name, dialect in dialects.items()
         }
 
@@ -105,36 +119,55 @@ class Engine:
                 answered = yield Relay(note(_UNCLAIMED))
             yield Record(_event(arrived, answered, _UNCLAIMED, _Books()))
             return
-        visit = _Visit(claimed, arrived.body)
+        visit = _Visit(claimed, arrived.body, arrived.upstream, arrived.tenant)
         arrived = replace(arrived, body=b"")
         plan = yield from self._plan(visit)
+        if self._options.strict:
+            plan = yield from self._fitting(visit, plan)
         books = self._books(claimed, plan, arrived.at)
-        head = yield Send(plan.body, claimed.dialect)
+        if self._options.strict and _is_over(plan):
+            plan = replace(plan, action="refuse", reason="over the window after every cliff")
+            answered = yield Refuse(
+                _BAD_REQUEST, too_long(claimed.dialect, plan.sent_tokens, plan.window), note(plan)
+            )
+        else:
+            plan, answered = yield from self._sent(visit, plan)
+        books.refused = len(visit.refused)
+        if not claimed.counts:
+            self._keep_bill(plan, answered)
+        yield Record(_event(arrived, answered, plan, books, shadow=self._options.shadow))
+
+    def _sent(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, tuple[Plan, Event]]:
+        """Send a request, in other forms where one is refused, and have its answer relayed."""
+        head = yield self._send(visit, plan)
         while isinstance(head, Refused):
             visit.refused.append(refusal(head.status, head.body))
             again = yield from self._other_form(visit, plan)
             if again is None:
                 break
             plan = again
-            head = yield Send(plan.body, claimed.dialect)
+            head = yield self._send(visit, plan)
         self._learn(visit, plan, head)
-        books.refused = len(visit.refused)
-        remark = note(plan)
+        remark = note(plan, shadow=self._options.shadow)
         visit.forget()
         plan = replace(plan, body=None)
-        answered = head if isinstance(head, Answered) else (yield Relay(remark))
-        yield Record(_event(arrived, answered, plan, books))
+        return plan, head if isinstance(head, Answered) else (yield Relay(remark))
+
+    def _send(self, visit: _Visit, plan: Plan) -> Send:
+        return Send(None if self._options.shadow else plan.body, visit.claim.dialect)
 
     def _plan(self, visit: _Visit) -> Generator[Command, Event, Plan]:
         """Plan, or fail open: the one guard around steps 3 to 6."""
         claimed = visit.claim
-        visit.attempt = Attempt(visit.body, claimed.counts, visit.rung, visit.demand)
+        visit.begin()
         try:
             return (yield from self._planners[claimed.dialect].plan(visit.attempt))
         except RequestError as error:
             return Plan(None, "pass", f"not readable: {error}", "")
         except Exception as error:  # noqa: BLE001 - any bug here must not break a session
             reason = type(error).__name__
+            if self._options.shadow:
+                return Plan(None, "failed", reason, "")
             return (yield from self._fail_open(visit, reason))
 
     def _fail_open(self, visit: _Visit, reason: str) -> Generator[Command, Event, Plan]:
@@ -153,6 +186,8 @@ class Engine:
         A refused form counts as never sent.
         """
         about = visit.refused[-1]
+        if self._options.shadow:
+            return None
         visit.demand = about.value
         if about is Refusal.OVERFLOW and plan.action in {"keep", "replace"}:
             return (yield from self._shorter_form(visit, plan))
@@ -163,6 +198,16 @@ class Engine:
         if about is Refusal.FORM and plan.action == "replace" and plan.new:
             return (yield from self._fail_open(visit, "the form was refused"))
         return None
+
+    def _fitting(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, Plan]:
+        """Go down the ladder before anything is sent, as far as it takes to fit the window."""
+        while _is_over(plan):
+            visit.demand = Refusal.OVERFLOW.value
+            again = yield from self._shorter_form(visit, plan)
+            if again is None:
+                break
+            plan = again
+        return plan
 
     def _shorter_form(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, Plan | None]:
         """Go one rung down the ladder, from the original transcript."""
@@ -183,7 +228,7 @@ class Engine:
             self._turn_treatment(visit, plan)
             return (yield from self._plan(visit))
         planner = self._planners[visit.claim.dialect]
-        if plan.action != "keep" or not planner.binds_thinking(plan.model):
+        if plan.action != "keep" or not planner.binds_thinking(visit.attempt, plan.model):
             return None
         again = yield from self._plan(visit)
         return again if again.action == "replace" else None
@@ -193,33 +238,47 @@ class Engine:
         last = plan.cliffs[-1]
         none_left = last.strip and last.messages == len(plan.links)
         planner = self._planners[visit.claim.dialect]
-        visit.bound_before = planner.binds_thinking(plan.model)
-        planner.treat_thinking(plan.model, binds=not none_left)
+        visit.bound_before = planner.binds_thinking(visit.attempt, plan.model)
+        planner.treat_thinking(visit.attempt, plan.model, binds=not none_left)
 
     def _learn(self, visit: _Visit, plan: Plan, head: Event) -> None:
         """Forget the other treatment of thinking where it was refused as well."""
         if visit.refused.count(Refusal.THINKING) > 1 and not isinstance(head, Accepted):
             planner = self._planners[visit.claim.dialect]
-            planner.treat_thinking(plan.model, binds=visit.bound_before)
+            planner.treat_thinking(visit.attempt, plan.model, binds=visit.bound_before)
 
     def _books(self, claimed: Claim, plan: Plan, at: float) -> _Books:
         """Name the request's conversation, and remember the request for the next one."""
         if claimed.counts or not plan.links:
             return _Books(claimed.dialect)
-        seen = self._previous(plan)
+        seen = last_seen(self._seen, plan.links)
         name = seen.conversation if seen else plan.links[-1].hex()[:8]
         self._seen.put(plan.links[-1], Seen(name, plan.raw_tokens, at))
         return _Books(claimed.dialect, name, seen)
 
-    def _previous(self, plan: Plan) -> Seen | None:
-        """Find the conversation's previous request, or the same one sent before."""
-        before = map(self._seen.get, reversed(plan.links[:-1]))
-        return next(filter(None, before), None) or self._seen.get(plan.links[-1])
+    def _keep_bill(self, plan: Plan, answered: Event) -> None:
+        """Remember what a request was billed, for the next one's reading."""
+        seen = self._seen.get(plan.links[-1]) if plan.links else None
+        usage = answered.usage if isinstance(answered, Answered) else None
+        if seen is not None and usage is not None and not self._options.shadow:
+            bill = Bill(usage.prompt, plan.sent_tokens)
+            family = read_model(plan.model).key
+            self._seen.put(plan.links[-1], replace(seen, family=family, bill=bill))
 
 
-def note(plan: Plan) -> str:
-    """Say in ASCII and at most 200 bytes what was done with a request, and why."""
-    words = [plan.action, plan.reason]
+def _is_over(plan: Plan) -> bool:
+    """Tell whether what would be sent is estimated to be over a known window."""
+    return plan.action in {"keep", "replace"} and 0 < plan.window < plan.sent_tokens
+
+
+def note(plan: Plan, *, shadow: bool = False) -> str:
+    """Say in ASCII and at most 200 bytes what was done with a request, and why.
+
+    Args:
+        plan: What was planned.
+        shadow: Whether it was only planned, and the request left as it came.
+    """
+    words = [f"shadow, would {plan.action}" if shadow else plan.action, plan.reason]
     if plan.action == "replace":
         words.append(f"{plan.raw_tokens} -> {plan.sent_tokens} tokens")
         words.append(f"cliffs {len(plan.cliffs)}{_news(plan)}")
@@ -234,7 +293,9 @@ def _news(plan: Plan) -> str:
     return ", new and external" if plan.cliffs[-1].external else ", new"
 
 
-def _event(arrived: Arrived, answered: Event, plan: Plan, books: _Books) -> TraceEvent:
+def _event(
+    arrived: Arrived, answered: Event, plan: Plan, books: _Books, *, shadow: bool = False
+) -> TraceEvent:
     if not isinstance(answered, Answered):
         raise TypeError(f"{type(answered).__name__} does not end a request")
     previous = books.previous
@@ -262,6 +323,7 @@ def _event(arrived: Arrived, answered: Event, plan: Plan, books: _Books) -> Trac
         seconds=answered.at - arrived.at,
         aborted=answered.aborted,
         run=arrived.run,
+        shadow=shadow,
     )
 
 

@@ -30,6 +30,8 @@ class Arrived:
         headers: Names (lower case) and values, in their order.
         body: The decompressed body.
         run: The run that a launcher named, or empty.
+        upstream: The host that it is for.
+        tenant: Who asks, on a gateway that several share; empty: there is one person.
     """
 
     at: float
@@ -38,6 +40,8 @@ class Arrived:
     headers: Headers
     body: bytes
     run: str = ""
+    upstream: str = ""
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,21 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
+class Refuse:
+    """Answer the client ourselves; nothing is sent upstream. Answered by `Answered`.
+
+    Attributes:
+        status: The HTTP status.
+        body: The error, in the words of the provider's API, as JSON.
+        note: What was done and why, as in `Relay`.
+    """
+
+    status: int
+    body: bytes
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """The upstream answers; nothing has reached the client yet."""
 
@@ -88,8 +107,8 @@ class Refused:
     """The upstream refuses; nothing has reached the client yet.
 
     Attributes:
-        status: The HTTP status.
-        body: The decoded body.
+        status: The HTTP status; 0 for an error inside a stream that has begun.
+        body: The decoded body, or the stream's event.
     """
 
     status: int
@@ -136,7 +155,7 @@ class Done:
     """A command was carried out."""
 
 
-Command: TypeAlias = LookUp | Commit | Send | Relay | Record
+Command: TypeAlias = LookUp | Commit | Send | Refuse | Relay | Record
 Event: TypeAlias = Found | Accepted | Refused | Answered | Done
 Exchange: TypeAlias = Generator[Command, Event, None]
 """One request from arrival to record: started with `send(None)`, ends with `StopIteration`."""

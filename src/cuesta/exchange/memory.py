@@ -6,11 +6,12 @@ Every table is bounded, and forgets what was not used for longest.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from cuesta.core.ledger import Entry
+from cuesta.core.readings import Bill
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -61,11 +62,21 @@ class Seen:
         conversation: The conversation's short name.
         raw_tokens: Estimated prompt tokens of the client's own body.
         at: When it arrived.
+        family: The model's `key`.
+        bill: What was billed for it, or None while that is not known.
     """
 
     conversation: str
     raw_tokens: int
     at: float
+    family: str = ""
+    bill: Bill | None = None
+
+
+def last_seen(seen: Recent[bytes, Seen], links: Sequence[bytes]) -> Seen | None:
+    """Return the conversation's previous request, or the same one sent before."""
+    before = map(seen.get, reversed(links[:-1]))
+    return next(filter(None, before), None) or seen.get(links[-1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,15 @@ class CompactionOptions:
         metadata={"help": "the model's context window in tokens; 0 goes by the model's name"},
     )
 
+    strict: bool = field(
+        default=False,
+        metadata={"help": "refuse what no cliff can fit into the model's window"},
+    )
+    shadow: bool = field(
+        default=False,
+        metadata={"help": "measure what Cuesta would do, and send every request as it came"},
+    )
+
     def policy(self) -> Policy:
         """Return the knobs that the options mean.
 

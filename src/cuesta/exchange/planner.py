@@ -17,10 +17,11 @@ from cuesta.core.ledger import Cliff, Entry
 from cuesta.core.meter import estimate_bytes, round_up
 from cuesta.core.models import checks_prefixes, read_model, window_of
 from cuesta.core.policy import Policy, ladder
+from cuesta.core.readings import Bill
 from cuesta.core.transcript import Message, Outline, Transcript, outline, read_transcript
 from cuesta.dialects.base import Dialect, Request
 from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
-from cuesta.exchange.memory import Frozen, Recent
+from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.view import View, sent_tokens, view
 from cuesta.protocols.lexicon import HarnessLexicon, speaks_human
@@ -48,6 +49,7 @@ class Plan:
         sent_tokens: Estimated prompt tokens of what is sent.
         threshold: In force for the next cliff, in tokens; 0 where none is fixed yet.
         rung: The step of the policy's ladder in force.
+        window: The model's context window in tokens; 0 where it is not known.
     """
 
     body: bytes | None
@@ -61,6 +63,7 @@ class Plan:
     sent_tokens: int = 0
     threshold: int = 0
     rung: int = 0
+    window: int = 0
 
 
 @dataclass(slots=True)
@@ -74,6 +77,8 @@ class Attempt:
         demand: Why the form in force cannot be sent, or empty.
         turn: Whether it is known to be a turn of its conversation, so that no recogniser is asked.
         committing: Whether a new cliff may have been written by now.
+        upstream: The host that the request is for.
+        tenant: Who asks; see `events.Arrived`.
     """
 
     body: bytes
@@ -82,15 +87,19 @@ class Attempt:
     demand: str = ""
     turn: bool = False
     committing: bool = False
+    upstream: str = ""
+    tenant: str = ""
 
 
 class _Reading:
     """A request, read: its raw slices, their outlines, and the chain over them."""
 
-    def __init__(self, request: Request, outlines: Sequence[Outline], dialect: str) -> None:
+    def __init__(
+        self, request: Request, outlines: Sequence[Outline], links: Sequence[bytes]
+    ) -> None:
         self.request = request
         self.outlines = outlines
-        self.links = chain((o.digest for o in outlines), dialect)
+        self.links = links
         self._transcripts: dict[bool, Transcript] = {}
 
     def transcript(self, policy: Policy) -> Transcript:
@@ -108,7 +117,8 @@ class Planner:
         dialect: The wire API.
         strategy: When to drop.
         options: What the operator chose.
-        frozen: Filled with what each epoch begins with, for `fallback`.
+        memory: Filled with what each epoch begins with, for `fallback`; and the last requests with
+            their bills.
         seed: Makes hashes of slices unpredictable from outside.
     """
 
@@ -117,16 +127,17 @@ class Planner:
         dialect: Dialect,
         strategy: Strategy,
         options: CompactionOptions,
-        frozen: Recent[bytes, Frozen],
+        memory: tuple[Recent[bytes, Frozen], Recent[bytes, Seen]],
         seed: int,
     ) -> None:
         self._dialect = dialect
         self._strategy = strategy
         self._ladder = ladder(options.policy())
         self._window = options.window
-        self._frozen = frozen
+        self._realm = f"{dialect.name} in shadow" if options.shadow else dialect.name
+        self._frozen, self._seen = memory
         self._seed = seed
-        self._treatments: dict[str, bool] = {}
+        self._treatments: Recent[tuple[str, str, str], bool] = Recent(10_000)
         self._outlines: Recent[bytes, Outline] = Recent(400_000)
         self._digests: Recent[tuple[object, ...], Rendered] = Recent(
             32 << 20, lambda rendered: len(rendered.text) + 200
@@ -137,14 +148,16 @@ class Planner:
         """How many policies the ladder has."""
         return len(self._ladder)
 
-    def binds_thinking(self, model: str) -> bool:
+    def binds_thinking(self, attempt: Attempt, model: str) -> bool:
         """Tell whether a model is taken to refuse thinking produced behind another prefix."""
         read = read_model(model)
-        return self._treatments.get(read.key, checks_prefixes(read))
+        learnt = self._treatments.get((read.key, attempt.upstream, attempt.tenant))
+        return checks_prefixes(read) if learnt is None else learnt
 
-    def treat_thinking(self, model: str, *, binds: bool) -> None:
-        """Remember what a refusal has told about a model's thinking."""
-        self._treatments[read_model(model).key] = binds
+    def treat_thinking(self, attempt: Attempt, model: str, *, binds: bool) -> None:
+        """Remember what a refusal has told about a model's thinking, for this upstream."""
+        key = read_model(model).key
+        self._treatments.put((key, attempt.upstream, attempt.tenant), binds)
 
     def plan(self, attempt: Attempt) -> Generator[Command, Event, Plan]:
         """Plan one request.
@@ -160,8 +173,8 @@ class Planner:
         outlines = [self._outline(message) for message in request.messages]
         if not outlines:
             return Plan(None, "pass", "no messages", request.model)
-        reading = _Reading(request, outlines, self._dialect.name)
-        links = reading.links
+        links = chain((o.digest for o in outlines), self._realm, attempt.tenant)
+        reading = _Reading(request, outlines, links)
         answer = yield LookUp(tuple(reversed(links)))
         found = answer if isinstance(answer, Found) else _NOBODY
         case = self._case(attempt, reading, found)
@@ -175,6 +188,7 @@ class Planner:
             return Plan(
                 None, "keep", decision.reason, request.model, links,
                 raw_tokens=tokens, sent_tokens=tokens, threshold=decision.threshold,
+                window=case.window or 0,
             )  # fmt: skip
         return (yield from self._replace(attempt, reading, case, found, decision))
 
@@ -188,7 +202,7 @@ class Planner:
         size = case.fixed + case.transcript.tokens
         whole = Plan(
             None, "keep", "a summary of the history", request.model, reading.links,
-            raw_tokens=size, sent_tokens=size,
+            raw_tokens=size, sent_tokens=size, window=case.window or 0,
         )  # fmt: skip
         if known is None or not known.cliffs:
             return whole
@@ -240,9 +254,15 @@ class Planner:
             render=lambda previous, cut, threshold: self._render(
                 reading, policy, (previous, cut), threshold
             ),
-            binds_thinking=self.binds_thinking(reading.request.model),
+            binds_thinking=self.binds_thinking(attempt, reading.request.model),
             demand=attempt.demand or self._stale(reading, found.entry),
+            bill=self._bill(reading.links, model.key),
         )
+
+    def _bill(self, links: Sequence[bytes], family: str) -> Bill | None:
+        """Return the conversation's last bill, if it is known and of the same model."""
+        seen = last_seen(self._seen, links)
+        return seen.bill if seen is not None and seen.family == family else None
 
     def _stale(self, reading: _Reading, known: Entry | None) -> str:
         """Say why a known cliff's digest cannot be rendered again, or nothing."""
@@ -318,4 +338,5 @@ class Planner:
             sent_tokens=case.fixed + sent_tokens(transcript, cliff),
             threshold=cliff.threshold,
             rung=entry.rung,
+            window=case.window or 0,
         )  # fmt: skip

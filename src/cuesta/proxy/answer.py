@@ -152,13 +152,28 @@ def json_answer(
 ) -> Answer:
     """Return an answer of our own."""
     content = json.dumps(body, separators=(",", ":")).encode() + b"\n"
+    more = [(b"Upgrade", b"HTTP/1.1")] if status == 426 else []  # RFC 9110, 15.5.22
+    return own_answer(request, content, status, more, persist=persist)
+
+
+def own_answer(
+    request: web.BaseRequest, content: bytes, status: int, more: RawHeaders, *, persist: bool
+) -> Answer:
+    """Return an answer of our own that is JSON already.
+
+    Args:
+        request: What is answered.
+        content: The body.
+        status: The HTTP status.
+        more: Headers beside those of any such answer.
+        persist: Whether the connection may be used again.
+    """
     headers = [
         (b"Content-Type", b"application/json"),
         (b"Content-Length", b"%d" % len(content)),
         (b"Cache-Control", b"no-store"),
+        *more,
     ]
-    if status == 426:  # RFC 9110, 15.5.22
-        headers.append((b"Upgrade", b"HTTP/1.1"))
     return Answer(request, Head(status, _REASONS[status], headers), content, persist=persist)
 
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from cuesta.exchange.events import Commit, Done, Found, LookUp, Record, Relay, Send
+from cuesta.exchange.events import Commit, Done, Found, LookUp, Record, Refuse, Relay, Send
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,17 +78,17 @@ class Course:
         self._record = record
         self._workers = workers
         self._large = large
-        self._step: asyncio.Task[Send | Relay | None] | None = None
+        self._step: asyncio.Task[Send | Refuse | Relay | None] | None = None
 
-    async def plan(self) -> Send:
-        """Drive the exchange to its `Send`.
+    async def plan(self) -> Send | Refuse:
+        """Drive the exchange to what becomes of its request.
 
         Raises:
             Exception: Whatever left the exchange, or `RuntimeError` if it ended without one.
         """
         match await self._drive(None):
-            case Send() as send:
-                return send
+            case Send() | Refuse() as wanted:
+                return wanted
         raise RuntimeError("the exchange ended before it sent anything")
 
     async def headed(self, head: Accepted | Refused) -> Send | Relay:
@@ -102,7 +102,7 @@ class Course:
         self._step = asyncio.create_task(self._drive(head))
         wanted = await asyncio.shield(self._step)
         self._step = None  # it holds a body
-        if wanted is None:
+        if wanted is None or isinstance(wanted, Refuse):
             raise RuntimeError("the exchange ended before the answer was relayed")
         return wanted
 
@@ -119,12 +119,12 @@ class Course:
             self._exchange.close()
             raise RuntimeError("the exchange goes on after its answer")
 
-    async def _drive(self, event: Event | None) -> Send | Relay | None:
+    async def _drive(self, event: Event | None) -> Send | Refuse | Relay | None:
         error: Exception | None = None
         while True:
             step = partial(_step, self._exchange, event, error)
             command = await self._workers.on_body(step) if self._large else step()
-            if command is None or isinstance(command, Send | Relay):
+            if command is None or isinstance(command, Send | Refuse | Relay):
                 return command
             event = error = None
             try:

@@ -18,7 +18,7 @@ from aiohttp import ClientError
 from cuesta.core.errors import RequestError
 from cuesta.dialects.beginnings import Beginning
 from cuesta.exchange.events import Accepted, Refused
-from cuesta.proxy.answer import Answer, Head, error_answer
+from cuesta.proxy.answer import Answer, Head, error_answer, own_answer
 from cuesta.proxy.decode import UndecodableError, decode, decoder_for
 from cuesta.proxy.headers import end_to_end, note_header
 from cuesta.proxy.upstream import UpstreamError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse, web
 
     from cuesta.core.usage import Usage
+    from cuesta.exchange.events import Refuse
     from cuesta.proxy.engine import TapFactory, UsageTap
     from cuesta.proxy.upstream import Body, Upstream
 
@@ -92,6 +93,21 @@ class Relay:
     def usage(self) -> Usage | None:
         """What the answer told about its cost so far."""
         return self._listener.usage if self._listener else None
+
+    async def refuse(self, refuse: Refuse, *, noted: bool) -> None:
+        """Answer in the upstream's place.
+
+        Args:
+            refuse: With what.
+            noted: Whether the header `x-cuesta` tells why.
+        """
+        self.status = refuse.status
+        headers = [note_header(refuse.note)] if noted else []
+        self.answer = own_answer(
+            self._request, refuse.body, refuse.status, headers, persist=self._persist
+        )
+        with contextlib.suppress(ConnectionError):  # aiohttp finds out by itself
+            await self.answer.finish()
 
     async def run(self, upstream: Upstream, outgoing: Outgoing, decide: Decide) -> None:
         """Send the request and relay the answer to its last byte, or answer with an error.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cuesta.exchange.events import Answered, Arrived, Send
+from cuesta.exchange.events import Answered, Arrived, Refuse, Send
 from cuesta.proxy.course import Course
 from cuesta.proxy.decode import UndecodableError, decode
 from cuesta.proxy.headers import for_exchange, for_upstream, value
@@ -113,8 +113,12 @@ class Visit:
             RequestError: If the request is refused; nothing was sent.
         """
         plan = await self._plan()
-        outgoing = self._outgoing(plan.send)
         decide, settle = plan.decide, plan.settle
+        if isinstance(plan.send, Refuse):
+            await self._relay.refuse(plan.send, noted=self._house.notes)
+            await settle()
+            return
+        outgoing = self._outgoing(plan.send)
         del plan
         await self._relay_answer(outgoing, decide)
         await settle()
@@ -142,7 +146,9 @@ class Visit:
     def _course(self, body: bytes) -> Course:
         house, call = self._house, self._call
         headers = for_exchange(call.headers)
-        arrived = Arrived(self._at, call.method, call.path, headers, body, call.run)
+        arrived = Arrived(
+            self._at, call.method, call.path, headers, body, call.run, self._upstream.host
+        )
         return Course(
             house.engine.exchange(arrived),
             house.store,
@@ -239,6 +245,6 @@ class Visit:
 class _Plan:
     """What to send, what to do with the answer's head, and how to close the books at the end."""
 
-    send: Send
+    send: Send | Refuse
     decide: Decide
     settle: Callable[[], Awaitable[None]]

@@ -10,6 +10,7 @@ from cuesta.core.digest import Rendered
 from cuesta.core.ledger import Cliff, Entry
 from cuesta.core.models import Model
 from cuesta.core.policy import Policy
+from cuesta.core.readings import Bill
 from cuesta.core.transcript import Transcript
 
 Renderer: TypeAlias = Callable[[int, int, int], Rendered]
@@ -31,6 +32,7 @@ class Case:
         render: Renders the digest of a stretch of turns under `policy`.
         binds_thinking: Whether the model refuses thinking produced behind another prefix.
         demand: Why what the ledger holds cannot be served as it stands, or empty.
+        bill: What the conversation's last request was billed on this model, or None.
     """
 
     transcript: Transcript
@@ -43,6 +45,7 @@ class Case:
     render: Renderer
     binds_thinking: bool
     demand: str = ""
+    bill: Bill | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,13 @@ from statistics import median
 
 from cuesta.core.ledger import Cliff
 from cuesta.core.policy import AUTOMATIC_FLOOR, TIGHT_MULTIPLE, automatic_threshold, ladder
+from cuesta.core.readings import next_prompt
 from cuesta.core.transcript import Role, Transcript, Turn
 from cuesta.strategies.base import Case, Decision, Keep, Replace
+
+BILLED_SHARE = 0.8
+"""Part of a known window past which a bill brings a cliff forward."""
+_FOREIGN = "the last turn was answered behind other bytes"
 
 
 class CliffStrategy:
@@ -69,9 +74,9 @@ class _Walk:
                 cliffs.append(cliff)
                 threshold = cliff.threshold
                 found += 1
-        why = self._why_external(cliffs, found)
+        why = self._why_external(cliffs, found) or self._why_billed(cliffs, found, threshold)
         if why:
-            forced = self._force(cliffs, threshold)
+            forced = self._force(cliffs, threshold, why)
             if forced is not None:
                 return Replace(forced, new=True, reason=why)
         if not cliffs:
@@ -134,7 +139,7 @@ class _Walk:
         if not transcript.turns[border - 1].closed:
             return None, "a call is still open"
         added = self.tokens[border] - self.tokens[cliffs[-1].border if cliffs else 0]
-        gap = max(policy.gap_tokens, int(policy.gap_share * threshold))
+        gap = self._gap(threshold)
         if added < gap:
             return None, f"{added} of {gap} tokens since the last cliff"
         previous = cliffs[-1].cut if cliffs else 0
@@ -184,14 +189,38 @@ class _Walk:
         if case.demand:
             return case.demand
         if case.known is not None and case.known.foreign:
-            return "the last turn was answered behind other bytes"
+            return _FOREIGN
         if found and cliffs[-1].border < self.now and self._strips(cliffs[-1].border, self.now):
             return "thinking of unknown origin"
         if not found and cliffs and cliffs[-1].family != case.model.key:
             return f"the model changed from {cliffs[-1].family}"
         return ""
 
-    def _force(self, cliffs: list[Cliff], threshold: int) -> tuple[Cliff, ...] | None:
+    def _why_billed(self, cliffs: list[Cliff], found: int, threshold: int) -> str:
+        """Say that by the last bill the prompt comes near to the window, or nothing.
+
+        Only where a cliff would have a gap's new turns to fold, as any other must.
+        """
+        case = self.case
+        if found or case.bill is None or not case.window or not self._folds(cliffs, threshold):
+            return ""
+        expected = next_prompt(case.bill, self._size(cliffs, self.now)).tokens
+        if expected <= BILLED_SHARE * case.window:
+            return ""
+        return f"{expected} of {case.window} tokens by the bill"
+
+    def _folds(self, cliffs: list[Cliff], threshold: int) -> bool:
+        """Tell whether enough has come since the last cliff for another one at the end."""
+        added = self.tokens[self.now] - self.tokens[cliffs[-1].border if cliffs else 0]
+        wanted = last_cut(self.case.transcript, self.now - self.case.policy.keep_turns)
+        return added >= self._gap(threshold) and wanted > (cliffs[-1].cut if cliffs else 0)
+
+    def _gap(self, threshold: int) -> int:
+        """Return the tokens that must have come since the last cliff before another one."""
+        policy = self.case.policy
+        return max(policy.gap_tokens, int(policy.gap_share * threshold))
+
+    def _force(self, cliffs: list[Cliff], threshold: int, why: str) -> tuple[Cliff, ...] | None:
         """Open a new epoch at the end of the conversation, whatever its size.
 
         It folds what a cliff here would fold. Where that is nothing new, the cut stays and only
@@ -201,7 +230,7 @@ class _Walk:
         transcript = self.case.transcript
         cut = cliffs[-1].cut if cliffs else 0
         over = threshold > 0 and self._size([], self.now) > threshold
-        if cliffs or over or self.case.demand:
+        if cliffs or over or why != _FOREIGN:
             cut = max(cut, last_cut(transcript, self.now - self.case.policy.keep_turns))
         safe = safe_cut(transcript, cut, self.now) if self._strips(cut, self.now) else cut
         if safe is None:

@@ -23,6 +23,7 @@ from cuesta.exchange.events import (
     Found,
     LookUp,
     Record,
+    Refuse,
     Refused,
     Relay,
     Send,
@@ -35,14 +36,16 @@ class Driven:
     """What became of one request.
 
     Attributes:
-        body: The bytes that were sent upstream last.
+        body: The bytes that were sent upstream last; empty where nothing was.
         note: What was done and why.
         event: The trace event.
+        refusal: What the client was told in the place of an answer; empty where it got one.
     """
 
     body: bytes
     note: str
     event: TraceEvent
+    refusal: bytes = b""
 
 
 @dataclass(slots=True)
@@ -69,6 +72,7 @@ class Bench:
         path: str = "/v1/messages",
         at: float = 0.0,
         usage: Usage | None = None,
+        place: tuple[str, str] = ("", ""),
     ) -> Driven:
         """Run one request through the engine.
 
@@ -77,11 +81,12 @@ class Bench:
             path: The path that it is posted to.
             at: When it arrives, in seconds.
             usage: What the answer bills.
+            place: The host that it is for, and the tenant who asks.
         """
-        exchange = self.engine.exchange(Arrived(at, "POST", path, (), body))
+        exchange = self.engine.exchange(Arrived(at, "POST", path, (), body, "", *place))
         answer: Event | Exception | None = None
         head: Accepted | Refused = Accepted()
-        note, event = "", None
+        note, refusal, event = "", b"", None
         while True:
             try:
                 if isinstance(answer, Exception):
@@ -93,6 +98,9 @@ class Bench:
             if isinstance(command, Send):
                 sent = body if command.body is None else command.body
                 answer = head = self.refuse(sent) or Accepted()
+            elif isinstance(command, Refuse):
+                sent, note, refusal = b"", command.note, command.body
+                answer = Answered(at, command.status, None)
             elif isinstance(command, Relay):
                 note = command.note
                 status = head.status if isinstance(head, Refused) else 200
@@ -102,7 +110,7 @@ class Bench:
                 answer = self._carry_out(command)
         if event is None:
             raise AssertionError("the exchange ended without a record")
-        return Driven(sent, note, event)
+        return Driven(sent, note, event, refusal)
 
     def _carry_out(self, command: Command) -> Event | Exception:
         try:

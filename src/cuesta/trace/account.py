@@ -46,6 +46,29 @@ def without_cliffs(event: TraceEvent) -> Usage | None:
     return Usage(raw - read - written, read, written - hour, hour, usage.output)
 
 
+def with_cliffs(event: TraceEvent) -> Usage | None:
+    """Return what a request that was only planned in shadow would have been billed for.
+
+    Between two cliffs the previous prompt is taken to be in the cache, as the bill shows it; at a
+    cliff nothing is, which tells too little: the head would still be there.
+
+    Returns:
+        An estimate, or None where the answer told no usage. An untouched request gives its bill.
+    """
+    usage = event.usage
+    if usage is None or event.action != "replace" or event.raw_tokens <= 0:
+        return usage
+    scale = usage.prompt / event.raw_tokens
+    sent = min(usage.prompt, round(event.sent_tokens * scale))
+    if usage.cache_read + usage.cache_write == 0:
+        return Usage(input=sent, output=usage.output)
+    news = usage.prompt - usage.cache_read
+    read = 0 if event.new_cliff else max(0, sent - news)
+    written = max(0, sent - read - usage.input)
+    hour = written if usage.cache_write_1h else 0
+    return Usage(sent - read - written, read, written - hour, hour, usage.output)
+
+
 @dataclass(slots=True)
 class Account:
     """A sum over requests.
@@ -56,9 +79,11 @@ class Account:
         unread: Answered requests of conversations that told no usage.
         cliffs: Cliffs that fell.
         paid: Tokens billed.
-        avoided: Tokens that would have been billed without a cliff, minus those that were.
+        avoided: Tokens that would have been billed without a cliff, minus those that were (in
+            shadow: with cliffs, the other way round).
         cost: US dollars billed.
-        saved: US dollars that would have been billed without a cliff, minus those that were.
+        saved: The same in US dollars.
+        shadow: Whether any request was only planned, so that what it saved was not.
         unpriced: Models without a known price.
         subscription: Whether any request carried a login instead of a key.
     """
@@ -71,6 +96,7 @@ class Account:
     avoided: int = 0
     cost: float = 0.0
     saved: float = 0.0
+    shadow: bool = False
     unpriced: set[str] = field(default_factory=set)
     subscription: bool = False
 
@@ -78,20 +104,22 @@ class Account:
         """Add one request."""
         self.cliffs += event.new_cliff
         self.subscription = self.subscription or event.subscription
-        original = without_cliffs(event)
-        if event.usage is None or original is None:
+        self.shadow = self.shadow or event.shadow
+        other = with_cliffs(event) if event.shadow else without_cliffs(event)
+        if event.usage is None or other is None:
             self.unread += event.action in {"keep", "replace", "failed"} and event.status == 200
             return
         self.calls += 1
         self.paid += event.usage
-        self.avoided += original.prompt - event.usage.prompt
+        sign = -1 if event.shadow else 1
+        self.avoided += sign * (other.prompt - event.usage.prompt)
         try:
             price = self.book.price(event.model)
         except UnknownModelError:
             self.unpriced.add(event.model)
             return
         self.cost += price.cost(event.usage)
-        self.saved += price.cost(original) - price.cost(event.usage)
+        self.saved += sign * (price.cost(other) - price.cost(event.usage))
 
     def add_all(self, events: Iterable[TraceEvent]) -> Account:
         """Add requests and return the account."""
@@ -114,6 +142,7 @@ class Account:
             "tokens_avoided": self.avoided,
             "cost_usd": round(self.cost, 6),
             "saved_usd": round(self.saved, 6),
+            "shadow": self.shadow,
             "unpriced_models": sorted(self.unpriced),
             "subscription": self.subscription,
         }

@@ -29,7 +29,8 @@ class TraceEvent:
     model: str
     """The model's name as requested."""
     action: str
-    """`keep` (original bytes), `replace` (compacted), `pass` (never considered) or `failed`."""
+    """`keep` (original bytes), `replace` (compacted), `pass` (never considered), `refuse` (over the
+    window, not sent) or `failed`."""
     reason: str
     """Why, in a few fixed words and figures."""
     messages: int = 0
@@ -64,6 +65,8 @@ class TraceEvent:
     """Whether the client left before the end."""
     run: str = ""
     """The run that the request belongs to, where a launcher named one."""
+    shadow: bool = False
+    """Whether `action` was only planned, and the request left as it came."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, with its version under `v`."""
