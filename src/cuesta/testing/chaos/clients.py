@@ -200,7 +200,9 @@ class _Part:
 
     def _finish(self, ask: Ask, client: Print | None, outcome: Outcome, lost: Lost) -> None:
         report, note = self._scene.report, Note.read(outcome.note)
-        healed = outcome.status == 200 and client is not None and self._bytes.first(client, lost)
+        healed = False
+        if ask.refusals and ask.accepted is not None:
+            healed = self._bytes.first(client or self._talk.client_print(ask), lost)
         for refusal in ask.refusals:
             report.refusals[refusal] += 1
             if refusal in {SCRIPTED, "window"}:
