@@ -8,9 +8,18 @@ Exit code 1: something happened that must not. Needs Linux.
 import argparse
 import asyncio
 import json
+import signal
 import sys
+from collections.abc import Coroutine
 
 from cuesta.testing.chaos import Chaos, ChaosError, Report, run
+
+
+async def stoppable(running: Coroutine[None, None, Report]) -> Report:
+    """Run until told to stop; the proxies are killed whatever happens."""
+    task = asyncio.ensure_future(running)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await task
 
 
 def main() -> int:
@@ -30,8 +39,9 @@ def main() -> int:
         found = f"{len(report.violations)} violations"
         print(f"\r{done}, {told}, {found}", end="", file=sys.stderr, flush=True)
 
+    running = run(chaos, progress, lambda line: log and print(line, file=log))
     try:
-        report = asyncio.run(run(chaos, progress, lambda line: log and print(line, file=log)))
+        report = asyncio.run(stoppable(running))
     except ChaosError as error:
         print(f"\n{error}", file=sys.stderr)
         return 2

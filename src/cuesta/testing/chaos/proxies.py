@@ -75,7 +75,7 @@ class ProxyProcess:
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *_COMMAND, *self._arguments, env=self._environment(),
-                stdout=asyncio.subprocess.PIPE, stderr=log,
+                stdout=asyncio.subprocess.PIPE, stderr=log, start_new_session=True,
             )  # fmt: skip
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
         while line := await self._process.stdout.readline():
@@ -87,11 +87,10 @@ class ProxyProcess:
     async def kill(self) -> None:
         """Kill all of its processes at once, with SIGKILL."""
         process = self._process
-        if process is None or process.returncode is not None:
+        if process is None:
             return
-        for pid in (process.pid, *_children(process.pid)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # a worker may be left of a dead parent
+            os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
 
     def kill_worker(self, dice: Random) -> None:

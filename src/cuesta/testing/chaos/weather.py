@@ -71,6 +71,7 @@ class Weather:
         self._left = self._interval()
         self._due = asyncio.Event()
         self._up = asyncio.Event()
+        self._doing = "it was never started"
         self._cutting: asyncio.Event | None = None
         self._down = asyncio.Event()
 
@@ -84,7 +85,7 @@ class Weather:
             async with asyncio.timeout(_PATIENCE):
                 await self._up.wait()
         except TimeoutError:
-            raise ChaosError("the proxy did not come back") from None
+            raise ChaosError(f"the proxy did not come back; {self._doing}") from None
 
     def tick(self) -> None:
         """Count a request that was answered."""
@@ -133,6 +134,7 @@ class Weather:
     async def _strike(self, loss: Loss) -> None:
         await asyncio.sleep(self._dice.random() * _MOMENT)
         self._report.losses[loss.value] += 1
+        self._doing = loss.value
         if loss is Loss.WORKER:
             self._proxy.kill_worker(self._dice)
             return
