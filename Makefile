@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format clients clients-ci conformance full wheel-check clean help
+.PHONY: demo test lint format clients clients-ci conformance chaos full wheel-check clean help
 
 help:            ## Say what can be made
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,6 +48,9 @@ clients-ci: clients   ## The same, as CI calls it
 conformance: $(VENV)/dev  ## Judge 1,000 generated histories on each wire and print the table
 	@for wire in anthropic openai_chat openai_responses; do \
 	  $(BIN)/python scripts/conformance.py 1000 $$wire || exit 1; done
+
+chaos: $(VENV)/dev    ## Play 60 conversations of 300 turns through proxies that keep losing everything
+	@$(BIN)/python scripts/chaos.py --workers 2
 
 full: $(VENV)/dev     ## Run the property tests with many examples (long)
 	@CUESTA_HYPOTHESIS=full $(BIN)/python -m pytest -m 'not clients'

@@ -2,7 +2,9 @@
 
 Usage: python scripts/chaos.py [--conversations N] [--turns N] [--workers N] [--seed N]
        [--json] [--log FILE]
-Exit code 1: something happened that must not. Needs Linux.
+A violation names its history: c70003 is conversation 3 of --seed 7, s followed by a number is a
+sub-agent's. What is said in it follows from the seed; where a kill falls depends on the machine.
+Exit code 1: something happened that must not; 2: the run could not go on. Needs Linux.
 """
 
 import argparse
