@@ -35,7 +35,10 @@ def main() -> int:
     as_json, log = given.pop("json"), given.pop("log")
     chaos = Chaos(**given)
 
+    seen = [Report()]
+
     def progress(report: Report) -> None:
+        seen[0] = report
         done = f"{report.conversations} of {chaos.conversations} conversations"
         told = f"{report.requests} requests, {report.losses.total()} losses"
         found = f"{len(report.violations)} violations"
@@ -45,7 +48,8 @@ def main() -> int:
     try:
         report = asyncio.run(stoppable(running))
     except ChaosError as error:
-        print(f"\n{error}", file=sys.stderr)
+        print(f"\n{error}\nUntil then:", file=sys.stderr)
+        print(seen[0].table())
         return 2
     print(file=sys.stderr)
     print(json.dumps(report.to_dict(), indent=2) if as_json else report.table())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from random import Random
@@ -99,8 +100,9 @@ class Weather:
         cutting, self._cutting = self._cutting, None
         if cutting is None:
             return
-        async with asyncio.timeout(_CUT_PATIENCE):
-            await ask.reading.wait()
+        with suppress(TimeoutError):  # a proxy may hold back what no model has said yet
+            async with asyncio.timeout(_CUT_PATIENCE / 2):
+                await ask.reading.wait()
         cutting.set()
         await self._down.wait()
 
