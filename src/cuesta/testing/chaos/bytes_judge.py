@@ -39,6 +39,7 @@ from cuesta.testing.chaos.prints import Mark, Print
 from cuesta.testing.chaos.report import Report
 
 _THINKS = "thinking on a model that checks"
+_EXTERNAL = "an external cliff before"
 _REFUSED = "a form refused on the way"
 _UNHEARD = "an announcement that nobody heard"
 _Place = tuple[int, bytes]
@@ -169,7 +170,9 @@ class BytesJudge:
         self._report.failed += note.action == "failed"
         ancestor = self._ancestor(client)
         grown, excuse = False, self._excuse
-        if ancestor is not None:
+        if ancestor is None:
+            excuse = excuse or (_EXTERNAL if note.external else "")
+        else:
             grown = self._grown(client, ancestor)
             fell = note.new
             note = self._compare(ask, client, ancestor, note, lost, grown=grown)
@@ -291,7 +294,7 @@ def _cause(ask: Ask, client: Print, ancestor: _Answered, note: Note) -> str:
 
 def _excuse(client: Print, ancestor: _Answered, note: Note, *, grown: bool) -> str:
     if note.new and note.external:
-        return "an external cliff before"
+        return _EXTERNAL
     if client.fixed != ancestor.fixed:
         return "tools or instructions changed"
     return "a turn that grew" if grown else ""

@@ -34,10 +34,16 @@ class ProxyProcess:
         upstream: Where it sends requests of all wires.
         threshold: In tokens; 0: automatic.
         workers: How many processes serve; 1: the option is left out.
+
+    Attributes:
+        port: Where it listens.
+        count: How many processes serve.
+        database: Its file.
     """
 
     def __init__(self, folder: Path, upstream: str, threshold: int, workers: int) -> None:
         self.port = _free_port()
+        self.count = workers
         self.database = folder / "state" / FILE_NAME
         self._folder = folder
         self._arguments = [

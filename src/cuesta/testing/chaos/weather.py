@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
@@ -52,21 +53,27 @@ class Weather:
         dice: Decides what happens when.
         every: About how many requests lie between two losses.
         report: Is added to.
-        workers: How many workers the proxy has.
+        log: Called with a line for everything that happens.
 
     Attributes:
         lost: What has been lost of its databases so far.
     """
 
     def __init__(
-        self, proxy: ProxyProcess, dice: Random, every: int, report: Report, *, workers: int
+        self,
+        proxy: ProxyProcess,
+        dice: Random,
+        every: int,
+        report: Report,
+        log: Callable[[str], None],
     ) -> None:
         self.lost = Lost()
         self._proxy = proxy
         self._dice = dice
         self._every = every
         self._report = report
-        self._kinds = [kind for kind in Loss if kind is not Loss.WORKER or workers > 1]
+        self._log = log
+        self._kinds = [kind for kind in Loss if kind is not Loss.WORKER or proxy.count > 1]
         self._bag: list[Loss] = []
         self._copy = proxy.database.with_suffix(".copy")
         self._left = self._interval()
@@ -137,6 +144,7 @@ class Weather:
         await asyncio.sleep(self._dice.random() * _MOMENT)
         self._report.losses[loss.value] += 1
         self._doing = loss.value
+        self._log(f"{self._proxy.database.parents[1].name}: {loss.value}, {self.lost.count} before")
         if loss is Loss.WORKER:
             self._proxy.kill_worker(self._dice)
             return

@@ -160,7 +160,7 @@ async def _scene(
     await provider.start()
     opened.push_async_callback(provider.stop)
     proxy = ProxyProcess(here, provider.url, stage.threshold, chaos.workers)
-    weather = Weather(proxy, dice, every, report, workers=chaos.workers)
+    weather = Weather(proxy, dice, every, report, log)
     return Scene(provider, proxy, weather, report, session, stage.scale, log)
 
 
