@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format clients clients-ci conformance chaos full wheel-check clean help
+.PHONY: demo test lint format clients clients-ci conformance chaos meter full wheel-check clean help
 
 help:            ## Say what can be made
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,6 +51,9 @@ conformance: $(VENV)/dev  ## Judge 1,000 generated histories on each wire and pr
 
 chaos: $(VENV)/dev    ## Play 60 conversations of 300 turns through proxies that keep losing everything
 	@$(BIN)/python scripts/chaos.py --workers 2
+
+meter: $(VENV)/dev    ## Compare the meter's estimates with the bills of saved sessions
+	@$(BIN)/python scripts/meter_errors.py
 
 full: $(VENV)/dev     ## Run the property tests with many examples (long)
 	@CUESTA_HYPOTHESIS=full $(BIN)/python -m pytest -m 'not clients'

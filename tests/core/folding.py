@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cuesta.core.compact import Source, fold
 from cuesta.core.digest import Digest, Part, PartKind
+from cuesta.core.meter import COMMON
 from cuesta.core.policy import Policy, profile
 from cuesta.core.transcript import Block, BlockKind, Message, Role, outline, read_transcript
 from cuesta.protocols.lexicon import HarnessLexicon, speaks_human
@@ -36,7 +37,7 @@ def result(call_id: str, *texts: str, error: bool = False, media: int = 0) -> Bl
 def source(*messages: Message, to_human: bool = False) -> Source:
     """A source over messages; the first one is the task."""
     outlines = [
-        outline(message, bytes([i % 256]), human=speaks_human(message))
+        outline(message, bytes([i % 256]), COMMON, human=speaks_human(message))
         for i, message in enumerate(messages)
     ]
     transcript = read_transcript(outlines, head_to_first_human=to_human)

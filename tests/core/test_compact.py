@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cuesta.core.compact import fold
 from cuesta.core.digest import PartKind
 from cuesta.core.excerpts import CUT
-from cuesta.core.meter import estimate
+from cuesta.core.meter import COMMON
 from cuesta.core.policy import PROFILES, profile
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.anthropic import AnthropicDialect
@@ -156,7 +156,7 @@ def test_a_tight_budget_shortens_the_longest_first_and_never_drops_the_oldest():
 
     def kept(threshold: int) -> list[str]:
         human = quotes(folded(*messages, threshold=threshold).steps, PartKind.USER)
-        assert sum(map(estimate, human)) <= threshold // 4
+        assert sum(map(COMMON.text, human)) <= threshold // 4
         return [text for text in human if not text.startswith("human-")]
 
     tight, wider = kept(2_400), kept(2_600)

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cuesta.core.meter import COMMON
 from cuesta.core.transcript import (
     Block,
     BlockKind,
@@ -145,7 +146,7 @@ def test_an_outline_tells_what_it_opens_and_answers():
             Block(BlockKind.RESULT, call_id="served"),
         ),
     )
-    summed = outline(message, b"d", human=False)
+    summed = outline(message, b"d", COMMON, human=False)
     assert summed.opens == ("mine", "served")
     assert summed.answers == ("served",)
     assert summed.thinks
@@ -155,8 +156,8 @@ def test_an_outline_tells_what_it_opens_and_answers():
 
 def test_an_outline_tells_messages_of_nothing_but_thinking_and_empty_ones():
     thought = Block(BlockKind.THINKING, ("hm",))
-    only = outline(Message(Role.ASSISTANT, (thought, thought)), b"", human=False)
-    empty = outline(Message(Role.SYSTEM, ()), b"", human=False)
+    only = outline(Message(Role.ASSISTANT, (thought, thought)), b"", COMMON, human=False)
+    empty = outline(Message(Role.SYSTEM, ()), b"", COMMON, human=False)
     assert only.only_thinks
     assert not only.empty
     assert empty.empty
@@ -167,7 +168,7 @@ def test_an_outline_tells_messages_of_nothing_but_thinking_and_empty_ones():
 def test_the_order_of_arguments_does_not_weigh():
     def size(arguments: dict[str, object]) -> int:
         call = Block(BlockKind.CALL, name="Edit", arguments=arguments)
-        return outline(Message(Role.ASSISTANT, (call,)), b"", human=False).tokens
+        return outline(Message(Role.ASSISTANT, (call,)), b"", COMMON, human=False).tokens
 
     one = {"a": "text " * 40, "b": [1, {"c": None}, "x"], "d": True}
     assert size(one) == size(dict(reversed(one.items())))

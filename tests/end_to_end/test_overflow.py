@@ -16,6 +16,7 @@ from cuesta.testing.simulator import Conditions, ListScript, Simulator
 from cuesta.testing.workspace import Workspace
 
 WINDOW = 30_000
+THRESHOLD = 45_000
 
 
 async def repair(model):
@@ -25,7 +26,7 @@ async def repair(model):
     simulator = Simulator(ListScript(job.steps), Conditions(window=WINDOW))
     async with simulator:
         options = ProxyOptions(upstream=simulator.url, port=0)
-        proxy = Proxy(Engine(CompactionOptions()), store, options, taps)
+        proxy = Proxy(Engine(CompactionOptions(threshold=THRESHOLD)), store, options, taps)
         await proxy.start()
         try:
             with Workspace() as workspace:

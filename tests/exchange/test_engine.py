@@ -147,7 +147,7 @@ def test_a_conversation_is_kept_then_dropped_then_grows_on_what_was_sent():
     first = actions.index("replace")
     assert actions == ["keep"] * first + ["replace"] * (len(actions) - first)
     fell = [d.event.cliffs for d in driven if d.event.new_cliff]
-    assert fell == [1, 2, 3][: len(fell)]
+    assert fell == list(range(1, len(fell) + 1))
     assert len(fell) >= 2
     assert len(over.ledger) == len(fell)
     sent = json.loads(driven[-1].body)["messages"]
@@ -228,6 +228,14 @@ def test_a_change_of_the_model_takes_one_cliff():
     assert not onwards.event.new_cliff
     sent = json.loads(other.body)["messages"]
     assert json.loads(onwards.body)["messages"][: len(sent)] == sent
+
+
+def test_each_model_is_measured_by_its_own_meter_whatever_was_remembered():
+    models = ("claude-opus-4-5", "claude-opus-5-5", "claude-opus-4-5")
+    over = bench(threshold=100_000)
+    seen = [over.send(body(talk(4), model=model)).event.raw_tokens for model in models]
+    fresh = bench(threshold=100_000).send(body(talk(4), model=models[1])).event.raw_tokens
+    assert seen[0] == seen[2] < seen[1] == fresh
 
 
 def test_a_message_that_grew_takes_at_most_one_new_cliff():

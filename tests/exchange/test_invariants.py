@@ -20,17 +20,19 @@ from conversations import (
     rest,
     steady,
 )
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cuesta.core.chain import chain
 from cuesta.core.digest import RENDERER
 from cuesta.core.ledger import Entry
+from cuesta.core.meter import meter_for
+from cuesta.core.models import read_model
 from cuesta.core.transcript import outline, read_transcript
 from cuesta.dialects.anthropic import AnthropicDialect
 from cuesta.exchange.options import CompactionOptions
 from cuesta.protocols.lexicon import speaks_human
-from cuesta.testing.histories import ClientHistory
+from cuesta.testing.histories import ClientHistory, Feature
 
 FEW = settings(max_examples=max(6, settings.default.max_examples // 4))
 _DIALECT = AnthropicDialect()
@@ -123,6 +125,16 @@ def test_a_fresh_engine_with_the_ledger_sends_the_same_bytes_whatever_its_seed(h
         assert over.ledger == restarted.ledger
 
 
+@example(
+    ClientHistory(
+        127854,
+        frozenset({Feature.PARTIAL_TURNS, Feature.SERVER_TOOLS}),
+        "claude-opus-5-5",
+        turns=14,
+    ),
+    CompactionOptions(profile="paper", threshold=5000),
+    11,
+)
 @given(steady(), OPTIONS, st.integers(0, 30))
 def test_with_the_ledger_gone_a_conversation_takes_at_most_one_external_cliff(
     history, options, late
@@ -287,7 +299,8 @@ def test_between_two_cliffs_there_is_room_to_grow(history, options):
         assert event.external or event.sent_tokens < event.raw_tokens
         read = [_DIALECT.parse(message) for message in raw_messages(step.body)]
         link = chain([digest for _, digest in read], "anthropic")[-1]
-        outlines = [outline(m, digest, human=speaks_human(m)) for m, digest in read]
+        meter = meter_for(read_model(json.loads(step.body)["model"]))
+        outlines = [outline(m, digest, meter, human=speaks_human(m)) for m, digest in read]
         turns = read_transcript(outlines, head_to_first_human=policy.head_to_first_human).turns
         for before, after in pairwise(Entry.from_json(over.ledger[link]).cliffs):
             added = sum(turn.tokens for turn in turns[before.border : after.border])

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from cuesta.core.digest import Digest, Part, PartKind, Quote
 from cuesta.core.excerpts import ends, first, literal
-from cuesta.core.meter import estimate
+from cuesta.core.meter import COMMON
 from cuesta.core.policy import Policy
 from cuesta.core.transcript import Block, BlockKind, Message, Role, Transcript
 
@@ -215,7 +215,8 @@ def _human_limit(texts: Sequence[str], limit: int, budget: int) -> int:
 
 
 def _human_tokens(texts: Sequence[str], limit: int) -> int:
-    return sum(estimate(ends(text, limit)) for text in texts)
+    """Estimate human text by the common meter: a digest's text does not depend on the model."""
+    return sum(COMMON.text(ends(text, limit)) for text in texts)
 
 
 def _shorten_human(part: Part, limit: int) -> Part:

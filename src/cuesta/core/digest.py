@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from cuesta.core.meter import estimate
+from cuesta.core.meter import Meter
 
 RENDERER = 1
 """Raised whenever the same digest would render to other bytes."""
@@ -103,14 +103,19 @@ NOTHING = Rendered("", 0, "")
 """The digest of no turns at all: no message stands for it."""
 
 
-def render(digest: Digest) -> Rendered:
-    """Render a digest; the same parts give the same text for ever under one `RENDERER`."""
+def render(digest: Digest, meter: Meter) -> Rendered:
+    """Render a digest; the same parts give the same text for ever under one `RENDERER`.
+
+    Args:
+        digest: The parts.
+        meter: Of the model that reads it; the text does not depend on it.
+    """
     sections = [_OPEN]
     if digest.earlier:
         sections.append("\n".join([_EARLIER, *map(_part, digest.earlier)]))
     sections.append("\n".join([_STEPS, *map(_part, digest.steps)]))
     text = "\n\n".join(sections) + "\n" + _CLOSE
-    tokens = estimate(text) + _MESSAGE_OVERHEAD
+    tokens = meter.text(text) + _MESSAGE_OVERHEAD
     return Rendered(text, tokens, hashlib.sha256(text.encode()).hexdigest())
 
 

@@ -1,45 +1,115 @@
-"""How large a text is, in tokens, estimated from its characters alone.
+"""How large a text or a picture is, in tokens, estimated from what it holds alone.
 
-The estimate decides where a cliff falls, so it must give the same figure for the same text for
-ever: no calibration enters it. Bills are compared with it elsewhere.
+The estimate decides where a cliff falls, so it must give the same figure for the same text and the
+same model for ever: no calibration enters it, and it is computed in whole numbers. Bills are
+compared with it in `readings`.
 """
 
 from __future__ import annotations
 
 import re
+import string
+from dataclasses import dataclass
+from math import isqrt
 
-ASCII_CHARACTERS_A_TOKEN = 3.5
-"""Prose, code and JSON in ASCII."""
-WIDE_BYTES_A_TOKEN = 3.0
-"""UTF-8 bytes outside ASCII: about one token a Chinese, Japanese or Korean character."""
-ENCODED_CHARACTERS_A_TOKEN = 1.35
-"""Long unbroken base64 runs, which no vocabulary abbreviates."""
-IMAGE_TOKENS = 1600
-"""An image block: providers scale an image down to about this cost."""
+from cuesta.core.factors import FACTORS, Factors
+from cuesta.core.models import Model, tokenizer
 
-_ENCODED_RUN = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{512,}={0,2}")
+RUN = 512
+"""From this length on an unbroken base64 run is taken for encoded data."""
+
+_DIGITS = string.digits.encode()
+_MARKS = string.punctuation.encode()
+_INDENT = b"    "
+"""So many spaces count as one letter: vocabularies hold long runs of spaces."""
+_WIDE = bytes(range(0x80, 0x100))
+_EAST = bytes([*range(0xE3, 0xEE), 0xEF])
+"""First UTF-8 bytes of U+3000 to U+DFFF and U+F000 to U+FFFF: kana, ideographs, hangul, full width
+forms. Three bytes a character."""
+_ENCODED = (string.ascii_letters + string.digits + "+/_-").encode()
+_ENCODED_RUN = re.compile(rb"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{%d,}={0,2}" % RUN)
+_WINDOW = RUN // 2
 
 
-def estimate(text: str) -> int:
-    """Estimate the tokens of a text; 0 for an empty one, at least 1 for any other."""
-    if not text:
-        return 0
-    encoded = (
-        sum(m.end() - m.start() for m in _ENCODED_RUN.finditer(text)) if len(text) > 512 else 0
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Estimates for the models of one tokenizer family.
+
+    Attributes:
+        name: The family.
+        factors: Its factors.
+    """
+
+    name: str
+    factors: Factors
+
+    def text(self, text: str) -> int:
+        """Estimate the tokens of a text; 0 for an empty one, at least 1 for any other."""
+        return self.raw(text.encode("utf-8", "surrogatepass"))
+
+    def raw(self, raw: bytes) -> int:
+        """Estimate the tokens of a text in UTF-8, such as JSON as it stands on the wire."""
+        if not raw:
+            return 0
+        thousandths = self._classes(raw)
+        if len(raw) >= RUN and _may_be_encoded(raw):
+            for run in _ENCODED_RUN.findall(raw):
+                thousandths += max(0, self.factors.encoded * len(run) - self._classes(run))
+        return max(1, (thousandths + 500) // 1000)
+
+    def picture(self, width: int, height: int) -> int:
+        """Estimate a picture's tokens; width and height in pixels, 0 where they do not show."""
+        rule = self.factors.pictures
+        if not rule.patch or width < 1 or height < 1:
+            return rule.unknown
+        longest = max(width, height)
+        if rule.edge and longest > rule.edge:
+            width = max(1, width * rule.edge // longest)
+            height = max(1, height * rule.edge // longest)
+        most = rule.patches * rule.patch * rule.patch
+        if width * height > most:
+            width, height = (
+                max(1, isqrt(most * width // height)),
+                max(1, isqrt(most * height // width)),
+            )
+        patches = -(-width // rule.patch) * -(-height // rule.patch)
+        return max(1, min(patches, rule.patches) * rule.each // 1000)
+
+    def _classes(self, raw: bytes) -> int:
+        """Sum up the characters by class, in thousandths of a token."""
+        factors, size = self.factors, len(raw)
+        digits = size - len(raw.translate(None, _DIGITS))
+        marks = size - len(raw.translate(None, _MARKS))
+        sum_of_wide = wide = 0
+        if not raw.isascii():
+            wide = size - len(raw.translate(None, _WIDE))
+            east = size - len(raw.translate(None, _EAST))
+            sum_of_wide = factors.east * east + factors.wide * max(0, wide - 3 * east)
+        indents = raw.count(_INDENT) * (len(_INDENT) - 1)
+        return (
+            factors.letters * (size - digits - marks - wide - indents)
+            + factors.marks * marks
+            + factors.digits * digits
+            + sum_of_wide
+        )
+
+
+def _may_be_encoded(raw: bytes) -> bool:
+    """Tell whether a long unbroken run is possible: one always covers an aligned window."""
+    return any(
+        not raw[start : start + _WINDOW].strip(_ENCODED)
+        for start in range(0, len(raw) - _WINDOW + 1, _WINDOW)
     )
-    ascii_length = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
-    wide = 0 if ascii_length == len(text) else _utf8_length(text) - ascii_length
-    tokens = (
-        (ascii_length - encoded) / ASCII_CHARACTERS_A_TOKEN
-        + encoded / ENCODED_CHARACTERS_A_TOKEN
-        + wide / WIDE_BYTES_A_TOKEN
-    )
-    return max(1, int(tokens))
 
 
-def estimate_bytes(raw: bytes) -> int:
-    """Estimate the tokens of a JSON text as it stands on the wire (system prompt, tools)."""
-    return estimate(raw.decode("utf-8", "replace"))
+_METERS = {name: Meter(name, factors) for name, factors in FACTORS.items()}
+COMMON = _METERS["other"]
+"""The meter for what must not depend on the model: how much human text a digest may hold."""
+
+
+def meter_for(model: Model) -> Meter:
+    """Return the meter of a model's tokenizer family; one of its own for unknown models."""
+    return _METERS[tokenizer(model)]
 
 
 def round_up(tokens: int) -> int:
@@ -52,7 +122,3 @@ def round_up(tokens: int) -> int:
         return max(tokens, 0)
     quarter = 1 << (tokens.bit_length() - 3)
     return -(-tokens // quarter) * quarter
-
-
-def _utf8_length(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))

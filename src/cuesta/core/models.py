@@ -84,6 +84,27 @@ def checks_prefixes(model: Model) -> bool:
     return model.generation >= floor
 
 
+_TOKENIZER_4_7_FLOOR = {"opus": (4, 7), "fable": (5, 0), "mythos": (5, 0)}
+_GPT = re.compile(r"(?:^|[^a-z0-9])(?:chat)?(?:gpt|codex|o[1-9])(?![a-z])")
+_GEMINI = re.compile(r"(?:^|[^a-z0-9])(?:gemini|gemma)")
+
+
+def tokenizer(model: Model) -> str:
+    """Return the family of tokenizers that a model's text is cut with.
+
+    Returns:
+        A key of `factors.FACTORS`. Source for Claude: Anthropic, "What's new in Claude Opus 4.7";
+        a newer model of any line is taken to have the newer tokenizer.
+    """
+    if model.claude:
+        floor = _TOKENIZER_4_7_FLOOR.get(model.family, (5, 0))
+        return "claude-4.7" if model.generation >= floor else "claude"
+    name = model.family.lower()
+    if _GEMINI.search(name):
+        return "gemini"
+    return "gpt" if _GPT.search(name) else "other"
+
+
 _MILLION = 1_000_000
 _MILLION_FLOOR = {
     "fable": (5, 0),

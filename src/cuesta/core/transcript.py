@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from cuesta.core.meter import estimate
+from cuesta.core.meter import Meter
 
 
 class Role(Enum):
@@ -46,7 +46,8 @@ class Block:
         arguments: A call's arguments, read.
         error: Whether a result reports a failure.
         media: How many images or documents a result carries beside its texts.
-        weight: Estimated tokens beyond what `texts` and `arguments` hold (images, encrypted text).
+        weight: Estimated tokens beyond what the others hold (encrypted text, unknown blocks).
+        pictures: Width and height in pixels of each image, (0, 0) where they do not show.
     """
 
     kind: BlockKind
@@ -57,6 +58,7 @@ class Block:
     error: bool = False
     media: int = 0
     weight: int = 0
+    pictures: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,26 +114,32 @@ class Outline:
 
 _MESSAGE_OVERHEAD = 4
 _BLOCK_OVERHEAD = 3
+_KEY_OVERHEAD = 1
 
 
-def _block_tokens(block: Block) -> int:
-    """Estimate a block: its texts, its arguments and its frame."""
-    tokens = _BLOCK_OVERHEAD + block.weight + sum(estimate(text) for text in block.texts)
+def _block_tokens(block: Block, meter: Meter) -> int:
+    """Estimate a block: its texts, its pictures, its arguments and its frame."""
+    tokens = _BLOCK_OVERHEAD + block.weight + sum(map(meter.text, block.texts))
+    tokens += sum(meter.picture(width, height) for width, height in block.pictures)
     if block.kind is BlockKind.CALL:
-        tokens += estimate(block.name) + _argument_tokens(block.arguments)
+        tokens += meter.factors.call + meter.text(block.name)
+        tokens += meter.factors.argument * len(block.arguments or ())
+        tokens += _argument_tokens(block.arguments, meter)
+    elif block.kind is BlockKind.RESULT:
+        tokens += meter.factors.result
     return tokens
 
 
-def _argument_tokens(arguments: object) -> int:
+def _argument_tokens(arguments: object, meter: Meter) -> int:
     """Estimate a call's arguments by their leaves, so that key order and spacing do not matter."""
     tokens = 0
     left = [arguments]
     while left:
         value = left.pop()
         if isinstance(value, str):
-            tokens += estimate(value)
+            tokens += meter.text(value)
         elif isinstance(value, Mapping):
-            tokens += sum(estimate(str(key)) + 1 for key in value)
+            tokens += sum(meter.text(str(key)) + _KEY_OVERHEAD for key in value)
             left += value.values()
         elif isinstance(value, list | tuple):
             tokens += len(value)
@@ -141,15 +149,16 @@ def _argument_tokens(arguments: object) -> int:
     return tokens
 
 
-def outline(message: Message, digest: bytes, *, human: bool) -> Outline:
+def outline(message: Message, digest: bytes, meter: Meter, *, human: bool) -> Outline:
     """Sum a message up for planning.
 
     Args:
         message: The message, read.
         digest: The hash over its normalised form.
+        meter: Of the model that reads it.
         human: Whether a person speaks in it.
     """
-    sizes = [(block, _block_tokens(block)) for block in message.blocks]
+    sizes = [(block, _block_tokens(block, meter)) for block in message.blocks]
     thoughts = [size for block, size in sizes if block.kind is BlockKind.THINKING]
     return Outline(
         digest=digest,

@@ -18,11 +18,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cuesta.core.errors import RequestError
-from cuesta.core.meter import IMAGE_TOKENS, estimate
+from cuesta.core.meter import COMMON
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.anthropic_usage import AnthropicUsageTap
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
+from cuesta.dialects.pictures import UNKNOWN, Size, encoded_size
 from cuesta.dialects.raw import (
     dump,
     join_array,
@@ -160,8 +161,10 @@ def _block(block: Mapping[str, Any]) -> Block:
     if kind.endswith("tool_result"):
         return _result(block)
     if kind in _MEDIA:
-        return Block(BlockKind.MEDIA, name=kind, weight=_media_tokens(block))
-    return Block(BlockKind.OPAQUE, name=kind, weight=estimate(json.dumps(block)))
+        return Block(
+            BlockKind.MEDIA, name=kind, weight=_file_tokens([block]), pictures=_pictures([block])
+        )
+    return Block(BlockKind.OPAQUE, name=kind, weight=COMMON.text(json.dumps(block)))
 
 
 def _thinking(block: Mapping[str, Any]) -> Block:
@@ -192,7 +195,8 @@ def _result(block: Mapping[str, Any]) -> Block:
         call_id=str(block.get("tool_use_id", "")),
         error=bool(block.get("is_error")),
         media=len(media),
-        weight=sum(map(_media_tokens, media)) + sum(map(_opaque_tokens, parts)),
+        weight=_file_tokens(media) + sum(map(_opaque_tokens, parts)),
+        pictures=_pictures(media),
     )
 
 
@@ -208,8 +212,20 @@ def _opaque_tokens(part: object) -> int:
     """Estimate a part of a result that is neither text nor media."""
     if not isinstance(part, dict) or part.get("type") in _MEDIA | {"text"}:
         return 0
-    return estimate(json.dumps(part))
+    return COMMON.text(json.dumps(part))
 
 
-def _media_tokens(block: Mapping[str, Any]) -> int:
-    return IMAGE_TOKENS if block.get("type") == "image" else _DOCUMENT_TOKENS
+def _file_tokens(media: Sequence[Mapping[str, Any]]) -> int:
+    """Estimate the documents among media."""
+    return _DOCUMENT_TOKENS * sum(1 for block in media if block.get("type") == "document")
+
+
+def _pictures(media: Sequence[Mapping[str, Any]]) -> tuple[Size, ...]:
+    """Return the sizes of the images among media."""
+    return tuple(_picture(block) for block in media if block.get("type") == "image")
+
+
+def _picture(image: Mapping[str, Any]) -> Size:
+    source = image.get("source")
+    data = source.get("data") if isinstance(source, dict) else None
+    return encoded_size(data) if isinstance(data, str) else UNKNOWN

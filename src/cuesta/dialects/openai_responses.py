@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cuesta.core.errors import RequestError
-from cuesta.core.meter import estimate
+from cuesta.core.meter import COMMON
 from cuesta.core.transcript import Block, BlockKind, Message, Role
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
@@ -165,7 +165,7 @@ def _item(item: Mapping[str, Any], kind: str) -> Message:
         return Message(Role.USER, (_output(item),), pinned=kind in _PINNED)
     if kind.endswith("_call") or kind in _ARGUMENTS or kind in _SERVED:
         return Message(Role.ASSISTANT, (_call(item, kind),))
-    opaque = Block(BlockKind.OPAQUE, name=kind, weight=estimate(json.dumps(item)))
+    opaque = Block(BlockKind.OPAQUE, name=kind, weight=COMMON.text(json.dumps(item)))
     barrier, pinned = kind in _BARRIERS, kind in _PINNED
     role = Role.SYSTEM if barrier or pinned else Role.ASSISTANT
     return Message(role, (opaque,), pinned=pinned, barrier=barrier)
@@ -188,7 +188,7 @@ def _call(item: Mapping[str, Any], kind: str) -> Block:
         name=str(item.get("name") or kind.removesuffix("_call")),
         call_id="" if served else _pair(item),
         arguments=arguments_of(asked if isinstance(asked, str | dict) else json.dumps(asked)),
-        weight=estimate(json.dumps(item)) if served else 0,
+        weight=COMMON.text(json.dumps(item)) if served else 0,
     )
 
 

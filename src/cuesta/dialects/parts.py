@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cuesta.core.errors import RequestError
-from cuesta.core.meter import IMAGE_TOKENS, estimate
+from cuesta.core.meter import COMMON
 from cuesta.core.transcript import Block, BlockKind
+from cuesta.dialects.pictures import UNKNOWN, Size, url_size
 
 _TEXTS = frozenset({"text", "input_text", "output_text", "refusal", "summary_text"})
 _IMAGES = frozenset({"image_url", "input_image", "computer_screenshot"})
 _FILES = frozenset({"file", "input_file", "input_audio"})
+_LOW: Size = (512, 512)
 FILE_TOKENS = 3000
 """A document or a recording whose size does not show."""
 
@@ -40,13 +42,26 @@ def part_text(part: Mapping[str, Any]) -> str:
 
 
 def part_weight(part: Mapping[str, Any]) -> int:
-    """Estimate the tokens of a part that is no text."""
+    """Estimate the tokens of a part that is neither text nor image."""
     kind = part.get("type")
-    if kind in _TEXTS:
+    if kind in _TEXTS | _IMAGES:
         return 0
-    if kind in _IMAGES:
-        return IMAGE_TOKENS
-    return FILE_TOKENS if kind in _FILES else estimate(json.dumps(part))
+    return FILE_TOKENS if kind in _FILES else COMMON.text(json.dumps(part))
+
+
+def pictures(parts: Iterable[Mapping[str, Any]]) -> tuple[Size, ...]:
+    """Return the sizes of the images among parts."""
+    return tuple(_picture(part) for part in parts if part.get("type") in _IMAGES)
+
+
+def _picture(part: Mapping[str, Any]) -> Size:
+    """Return an image's size; of one sent with `detail: low` the provider looks at a small copy."""
+    image = part.get("image_url")
+    outer = image if isinstance(image, dict) else {"url": image, "detail": part.get("detail")}
+    if outer.get("detail") == "low":
+        return _LOW
+    url = outer.get("url")
+    return url_size(url) if isinstance(url, str) else UNKNOWN
 
 
 def is_media(part: Mapping[str, Any]) -> bool:
@@ -64,7 +79,7 @@ def _block(part: Mapping[str, Any]) -> Block:
     if kind in _TEXTS:
         return Block(BlockKind.TEXT, (part_text(part),))
     media = BlockKind.MEDIA if is_media(part) else BlockKind.OPAQUE
-    return Block(media, name=kind, weight=part_weight(part))
+    return Block(media, name=kind, weight=part_weight(part), pictures=pictures([part]))
 
 
 def result_block(call_id: str, parts: list[dict[str, Any]], *, error: bool = False) -> Block:
@@ -77,6 +92,7 @@ def result_block(call_id: str, parts: list[dict[str, Any]], *, error: bool = Fal
         error=error,
         media=sum(map(is_media, parts)),
         weight=sum(map(part_weight, parts)),
+        pictures=pictures(parts),
     )
 
 

@@ -14,7 +14,7 @@ from cuesta.core.chain import chain
 from cuesta.core.compact import Source, fold
 from cuesta.core.digest import NOTHING, RENDERER, Rendered, render
 from cuesta.core.ledger import Cliff, Entry
-from cuesta.core.meter import estimate_bytes, round_up
+from cuesta.core.meter import Meter, meter_for, round_up
 from cuesta.core.models import checks_prefixes, read_model, window_of
 from cuesta.core.policy import Policy, ladder
 from cuesta.core.readings import Bill
@@ -92,13 +92,18 @@ class Attempt:
 
 
 class _Reading:
-    """A request, read: its raw slices, their outlines, and the chain over them."""
+    """A request, read: its raw slices, their outlines, the model's meter, and the chain."""
 
     def __init__(
-        self, request: Request, outlines: Sequence[Outline], links: Sequence[bytes]
+        self,
+        request: Request,
+        outlines: Sequence[Outline],
+        meter: Meter,
+        links: Sequence[bytes],
     ) -> None:
         self.request = request
         self.outlines = outlines
+        self.meter = meter
         self.links = links
         self._transcripts: dict[bool, Transcript] = {}
 
@@ -138,7 +143,7 @@ class Planner:
         self._frozen, self._seen = memory
         self._seed = seed
         self._treatments: Recent[tuple[str, str, str], bool] = Recent(10_000)
-        self._outlines: Recent[bytes, Outline] = Recent(400_000)
+        self._outlines: Recent[tuple[str, bytes], Outline] = Recent(400_000)
         self._digests: Recent[tuple[object, ...], Rendered] = Recent(
             32 << 20, lambda rendered: len(rendered.text) + 200
         )
@@ -170,11 +175,12 @@ class Planner:
         aside = "" if attempt.turn else side_call(facts)
         if aside:
             return Plan(None, "pass", aside, request.model)
-        outlines = [self._outline(message) for message in request.messages]
+        meter = meter_for(read_model(request.model))
+        outlines = [self._outline(message, meter) for message in request.messages]
         if not outlines:
             return Plan(None, "pass", "no messages", request.model)
         links = chain((o.digest for o in outlines), self._realm, attempt.tenant)
-        reading = _Reading(request, outlines, links)
+        reading = _Reading(request, outlines, meter, links)
         answer = yield LookUp(tuple(reversed(links)))
         found = answer if isinstance(answer, Found) else _NOBODY
         case = self._case(attempt, reading, found)
@@ -228,20 +234,20 @@ class Planner:
         digest = self._digest(reading, entry)
         return view(self._dialect, messages, transcript, entry.cliffs[-1], digest.text)
 
-    def _outline(self, message: bytes) -> Outline:
-        """Sum a raw message up, once for as long as its bytes are remembered."""
-        key = xxhash.xxh3_128_digest(message, self._seed)
+    def _outline(self, message: bytes, meter: Meter) -> Outline:
+        """Sum a raw message up, once a meter for as long as its bytes are remembered."""
+        key = (meter.name, xxhash.xxh3_128_digest(message, self._seed))
         known = self._outlines.get(key)
         if known is None:
             read, digest = self._dialect.parse(message)
-            known = outline(read, digest, human=speaks_human(read))
+            known = outline(read, digest, meter, human=speaks_human(read))
             self._outlines.put(key, known)
         return known
 
     def _case(self, attempt: Attempt, reading: _Reading, found: Found) -> Case:
         """Lay a request before the strategy."""
         policy = self._ladder[attempt.rung]
-        fixed = sum(map(estimate_bytes, self._dialect.fixed(reading.request)))
+        fixed = sum(map(reading.meter.raw, self._dialect.fixed(reading.request)))
         model = read_model(reading.request.model)
         return Case(
             transcript=reading.transcript(policy),
@@ -288,11 +294,11 @@ class Planner:
             return NOTHING
         transcript = reading.transcript(policy)
         under_the_cut = reading.links[transcript.turns[cut - 1].stop - 1]
-        key = (under_the_cut, policy, cuts, threshold)
+        key = (under_the_cut, policy, cuts, threshold, reading.meter.name)
         rendered = self._digests.get(key)
         if rendered is None:
             source = Source(transcript, lambda i: self._message(reading, i), _LEXICON)
-            rendered = render(fold(source, previous, cut, policy, threshold))
+            rendered = render(fold(source, previous, cut, policy, threshold), reading.meter)
             self._digests.put(key, rendered)
         return rendered
 

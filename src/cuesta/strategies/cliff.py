@@ -100,8 +100,11 @@ class _Walk:
         return known is None or known.policy == ladder(self.case.policy)[known.rung]
 
     def _grew(self, cliffs: list[Cliff]) -> bool:
-        """Tell whether the last cliff's newest turn has grown since: its threshold fits it less."""
-        if not cliffs:
+        """Tell whether the last cliff's newest turn has grown since: its threshold fits it less.
+
+        Of an external cliff that is told already.
+        """
+        if not cliffs or cliffs[-1].external:
             return False
         last = cliffs[-1]
         return last.messages != self.case.transcript.turns[last.border - 1].stop
@@ -149,11 +152,15 @@ class _Walk:
         cut = safe_cut(transcript, wanted, border) if self._strips(wanted, border) else wanted
         if cut is None:
             return None, "the kept turns hold nothing but thinking"
-        moved = not self._same_options() or self._grew(cliffs)
+        moved = not self._same_options() or self._grew(cliffs) or self._other_model(cliffs)
         cliff = self._build(cut, border, previous, external=moved)
         if self._size([cliff], border) >= size:
             return None, "folding would not make it smaller"
         return cliff, f"{size} over {threshold} tokens" + self._tight(cliff)
+
+    def _other_model(self, cliffs: list[Cliff]) -> bool:
+        """Tell whether the last cliff fell for another model, whose meter may read otherwise."""
+        return bool(cliffs) and cliffs[-1].family != self.case.model.key
 
     def _tight(self, cliff: Cliff) -> str:
         """Warn of a threshold that head and tail nearly fill."""
@@ -192,7 +199,7 @@ class _Walk:
             return _FOREIGN
         if found and cliffs[-1].border < self.now and self._strips(cliffs[-1].border, self.now):
             return "thinking of unknown origin"
-        if not found and cliffs and cliffs[-1].family != case.model.key:
+        if not found and self._other_model(cliffs):
             return f"the model changed from {cliffs[-1].family}"
         return ""
 

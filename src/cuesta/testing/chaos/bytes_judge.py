@@ -169,15 +169,13 @@ class BytesJudge:
         self.cliffs = max(self.cliffs, note.cliffs)
         self._report.failed += note.action == "failed"
         ancestor = self._ancestor(client)
-        grown, excuse = False, self._excuse
+        grown, fell = self._grown(client, ancestor), note.new
         if ancestor is None:
-            excuse = excuse or (_EXTERNAL if note.external else "")
+            excuse = _EXTERNAL if note.external else "a turn that grew" if grown else self._excuse
         else:
-            grown = self._grown(client, ancestor)
-            fell = note.new
             note = self._compare(ask, client, ancestor, note, lost, grown=grown)
             excuse = ancestor.excuse or _excuse(client, ancestor, note, grown=grown)
-            grown = grown and not fell
+        grown = grown and not fell
         mark = client.mark
         self._answered[mark.count - 1, mark.state].append(
             _Answered(mark, form.shown.mark, client.fixed, lost, note, grown, excuse)
@@ -190,18 +188,21 @@ class BytesJudge:
                     return known
         return None
 
-    def _since(self, client: Print, ancestor: _Answered) -> Iterator[_Begun]:
+    def _since(self, client: Print, ancestor: _Answered | None) -> Iterator[_Begun]:
         """Yield the attempts without an answer between an ancestor and a request."""
-        for place in range(ancestor.client.count - 1, len(client.messages)):
+        first = ancestor.client.count - 1 if ancestor else 0
+        for place in range(first, len(client.messages)):
             for begun in self._begun.get((place, client.states[place]), ()):
                 if client.extends(begun.client):
                     yield begun
 
-    def _grown(self, client: Print, ancestor: _Answered) -> bool:
+    def _grown(self, client: Print, ancestor: _Answered | None) -> bool:
         """Tell whether a turn has grown since the last cliff: more stands in it than was sent."""
-        if ancestor.grown:
-            return True
-        marks = [ancestor.client, *(begun.client for begun in self._since(client, ancestor))]
+        marks = [begun.client for begun in self._since(client, ancestor)]
+        if ancestor is not None:
+            marks.append(ancestor.client)
+            if ancestor.grown:
+                return True
         for parts, messages in map(client.news, marks):
             if parts or (messages and not messages[0].made):
                 return True
