@@ -187,3 +187,21 @@ def test_changed_tools_are_an_excuse():
     report = case.answered(talk(6), compacted(6, cut=3), EXTERNAL, ONCE, tools=["more"])
     assert report.violations == []
     assert report.excuses["tools or instructions changed"] == 1
+
+
+def test_what_happened_at_a_branchs_first_request_counts_as_well():
+    case = Case()
+    case.answered(talk(4), compacted(4), EXTERNAL, refusal="window")
+    case.answered(talk(5), compacted(5), OLD)
+    report = case.answered(talk(6), compacted(6, cut=3), OLD, ONCE)
+    assert report.excuses["an external cliff before"] == 1
+    assert report.violations == []
+
+
+def test_an_attempt_that_grew_before_anything_was_answered_is_a_cause():
+    case = Case()
+    case.broke_off(talk(4), compacted(4), NEW)
+    grown = [*talk(4), {"role": "user", "content": "and this"}]
+    case.answered(grown, [*compacted(4), grown[-1]], OLD)
+    later = [*grown, *talk(5)[-2:]]
+    assert case.answered(later, [later[0], DIGEST, *later[7:]], EXTERNAL).violations == []
