@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format clients clients-ci conformance meter full wheel-check bench \
+.PHONY: demo test lint format clients clients-ci conformance chaos meter full wheel-check bench \
   bench-gate profile clean help
 
 help:            ## Say what can be made
@@ -49,6 +49,9 @@ clients-ci: clients   ## The same, as CI calls it
 conformance: $(VENV)/dev  ## Judge 1,000 generated histories on each wire and print the table
 	@for wire in anthropic openai_chat openai_responses; do \
 	  $(BIN)/python scripts/conformance.py 1000 $$wire || exit 1; done
+
+chaos: $(VENV)/dev    ## Play 60 conversations of 300 turns through proxies that keep losing everything
+	@$(BIN)/python scripts/chaos.py --workers 2
 
 meter: $(VENV)/dev    ## Compare the meter's estimates with the bills of saved sessions
 	@$(BIN)/python scripts/meter_errors.py

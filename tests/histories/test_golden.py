@@ -21,7 +21,7 @@ HISTORIES = {
 GOLDEN = {
     ("drawn", True): "c1c35b8be29fcc431b125444b7fb18ee0995d38928042fb72938ff1d4df9bed3",
     ("drawn", False): "1b6b6308e4ff21754e6589a51e6acd68392319d47eb8e9f564b3b4b7fc46527f",
-    ("every feature", True): "6303ac53510a2c034a98da098e552c2a0de6cf7f97cc122bebb6fe5de49524d1",
+    ("every feature", True): "dfde6145d5198d0e2967a6f7560cc763fe95944377bdbc43c9b9cbcb45e0d072",
     ("every feature", False): "af0f5035a448c2ddae7980845cad5c9e00408a2699cd632c69997104d2c70bb3",
     ("no feature", True): "a8757c16456bf9bfb9d79b34d5ec1bdb351af4075155faf3c843187f1c7ce22f",
     ("no feature", False): "7b8192c70c423eacb97911b347f6db1d84cd30eac0a2f8d2980fb9837564c0b5",

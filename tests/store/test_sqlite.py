@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sqlite3
 import stat
@@ -160,6 +161,30 @@ def test_a_damaged_file_is_moved_aside(folder, damage):
     assert again.degraded == ""
     assert again.look_up([key(1), key(2)])[0] == key(2)
     again.close()
+
+
+def test_noise_on_any_page_leaves_a_ledger_that_processes_share(folder):
+    """Whatever the page is for: an index, a trace, a free one."""
+    first = open_store(folder)
+    for number in range(200):
+        first.commit(key(number), entry())
+        first.record(event(number, reason="why " * 40))
+    first.close()
+    path = folder / FILE_NAME
+    whole = path.read_bytes()
+    for start in range(4096, len(whole), 4096):
+        noisy = bytearray(whole)
+        noisy[start + 8 : start + 608] = random.Random(start).randbytes(600)
+        path.write_bytes(noisy)
+        writer, reader = open_store(folder), open_store(folder)
+        writer.commit(key(start), entry("new"))
+        assert reader.look_up([key(start)]) == (key(start), entry("new")), start // 4096
+        assert isinstance(writer, SqliteStore)
+        assert "in memory only" not in writer.degraded
+        for store in (writer, reader):
+            store.close()
+        for place in folder.iterdir():
+            place.unlink()
 
 
 @pytest.mark.parametrize("damage", [scribble_over_everything, scribble_over_the_ledger])

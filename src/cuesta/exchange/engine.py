@@ -201,12 +201,11 @@ class Engine:
         visit.demand = about.value
         if about is Refusal.OVERFLOW and plan.action in {"keep", "replace"}:
             return (yield from self._shorter_form(visit, plan))
-        if plan.action != "replace" or visit.refused.count(about) > 1:
+        if visit.refused.count(about) > 1:
             return None
         if about is Refusal.THINKING:
-            self._turn_treatment(visit, plan)
-            return (yield from self._plan(visit))
-        if about is Refusal.FORM and plan.new:
+            return (yield from self._other_treatment(visit, plan))
+        if about is Refusal.FORM and plan.action == "replace" and plan.new:
             return (yield from self._fail_open(visit, "the form was refused"))
         return None
 
@@ -227,6 +226,22 @@ class Engine:
             return None
         again = yield from self._plan(visit)
         return again if again.sent_tokens < plan.sent_tokens else None
+
+    def _other_treatment(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, Plan | None]:
+        """Treat thinking in the other way.
+
+        Before the first cliff it can only go, and only where the model checks prefixes: the ledger
+        may have forgotten an external cliff that it was produced behind. The client cannot know of
+        one, and would never get an answer again.
+        """
+        if plan.action == "replace":
+            self._turn_treatment(visit, plan)
+            return (yield from self._plan(visit))
+        planner = self._planners[visit.claim.dialect]
+        if plan.action != "keep" or not planner.binds_thinking(visit.attempt, plan.model):
+            return None
+        again = yield from self._plan(visit)
+        return again if again.action == "replace" else None
 
     def _turn_treatment(self, visit: _Visit, plan: Plan) -> None:
         """Take all thinking out where some was left, and leave it in where none was."""

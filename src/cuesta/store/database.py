@@ -123,7 +123,10 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def _create(path: Path) -> None:
-    """Make a private file with the schema in it, and read what every start reads."""
+    """Make a private file with the schema in it, and look at every page of it.
+
+    Damage that a commit finds later would leave each process with a ledger of its own.
+    """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     for suffix in _SIDE_FILES:  # SQLite gives new side files the permissions of the first
         with contextlib.suppress(FileNotFoundError):
@@ -138,7 +141,11 @@ def _create(path: Path) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
         if version < SCHEMA_VERSION:
             connection.executescript(_SCHEMA)
-        connection.execute("SELECT total(length(entry)) FROM ledger").fetchone()
+        found: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            error = sqlite3.DatabaseError("database disk image is malformed")
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error
 
 
 def _move_aside(path: Path) -> Path:

@@ -7,6 +7,6 @@ with the proxy compares everything that reaches the provider; `bytes_judge` says
 
 from cuesta.testing.chaos.proxies import ChaosError
 from cuesta.testing.chaos.report import Report
-from cuesta.testing.chaos.run import Chaos, run
+from cuesta.testing.chaos.stages import Chaos, run
 
 __all__ = ["Chaos", "ChaosError", "Report", "run"]

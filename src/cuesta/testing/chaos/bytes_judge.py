@@ -18,12 +18,11 @@ not, but where the note says that the estimate alone let a cliff fall right ther
 that branch are judged as if nothing had been lost. So a branch has at most one extra change a loss,
 or a violation is found.
 
-An extra change needs an *excuse*, and an external cliff a *cause*, which can be seen from outside.
-Excuses: an external cliff on the branch before, tools or instructions that changed, a turn that
-grew after it was sent, a history that the client rewrote, thinking on a model that checks what
-stands before it. Causes: a form refused in this request, a turn that grew since the last cliff, a
-history that the client rewrote, a form that fail-open chose for the ancestor. Without one it is a
-violation too.
+An extra change needs an *excuse*, and an external cliff a *cause*, which can be seen from outside;
+without one it is a violation too. Both: a form refused on the way, a turn that grew after it was
+sent, a history that the client rewrote. Causes: a form that fail-open chose for the ancestor.
+Excuses: an external cliff on the branch before, tools or instructions that changed, thinking on a
+model that checks what stands before it, an announcement that broke off before it was heard.
 """
 
 from __future__ import annotations
@@ -40,6 +39,9 @@ from cuesta.testing.chaos.prints import Mark, Print
 from cuesta.testing.chaos.report import Report
 
 _THINKS = "thinking on a model that checks"
+_EXTERNAL = "an external cliff before"
+_REFUSED = "a form refused on the way"
+_UNHEARD = "an announcement that nobody heard"
 _Place = tuple[int, bytes]
 
 
@@ -74,11 +76,13 @@ class _Begun:
         client: What the client sent.
         sent: What the provider got, if anything.
         note: What the proxy said, if anything.
+        refused: Whether the provider had refused a form of the request by then.
     """
 
     client: Mark
     sent: Mark | None
     note: Note
+    refused: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +131,20 @@ class BytesJudge:
         if not same and before.lost == lost and not refusals and not before.refusals:
             self._report.differing.append(f"{ask.label}: sent again, with other bytes")
 
-    def broke_off(self, client: Print, form: Form | None, note: Note) -> None:
+    def broke_off(self, ask: Ask, client: Print, note: Note) -> None:
         """Hear of an attempt whose answer did not reach the client.
 
         A cliff may have fallen with it, which is not announced again with what comes behind.
 
         Args:
+            ask: The request, in that attempt.
             client: The print of the client's own body.
-            form: What the provider got, if anything.
             note: What the proxy said, if anything.
         """
         mark = client.mark
-        sent = form.shown.mark if form is not None else None
-        self._begun[mark.count - 1, mark.state].append(_Begun(mark, sent, note))
+        sent = ask.accepted.shown.mark if ask.accepted is not None else None
+        begun = _Begun(mark, sent, note, refused=bool(ask.refusals))
+        self._begun[mark.count - 1, mark.state].append(begun)
 
     def first(self, client: Print, lost: Lost) -> bool:
         """Tell whether this request is its branch's first since a loss."""
@@ -164,13 +169,13 @@ class BytesJudge:
         self.cliffs = max(self.cliffs, note.cliffs)
         self._report.failed += note.action == "failed"
         ancestor = self._ancestor(client)
-        grown, excuse = False, self._excuse
-        if ancestor is not None:
-            grown = self._grown(client, ancestor)
-            fell = note.new
+        grown, fell = self._grown(client, ancestor), note.new
+        if ancestor is None:
+            excuse = _EXTERNAL if note.external else "a turn that grew" if grown else self._excuse
+        else:
             note = self._compare(ask, client, ancestor, note, lost, grown=grown)
             excuse = ancestor.excuse or _excuse(client, ancestor, note, grown=grown)
-            grown = grown and not fell
+        grown = grown and not fell
         mark = client.mark
         self._answered[mark.count - 1, mark.state].append(
             _Answered(mark, form.shown.mark, client.fixed, lost, note, grown, excuse)
@@ -183,18 +188,21 @@ class BytesJudge:
                     return known
         return None
 
-    def _since(self, client: Print, ancestor: _Answered) -> Iterator[_Begun]:
+    def _since(self, client: Print, ancestor: _Answered | None) -> Iterator[_Begun]:
         """Yield the attempts without an answer between an ancestor and a request."""
-        for place in range(ancestor.client.count - 1, len(client.messages)):
+        first = ancestor.client.count - 1 if ancestor else 0
+        for place in range(first, len(client.messages)):
             for begun in self._begun.get((place, client.states[place]), ()):
                 if client.extends(begun.client):
                     yield begun
 
-    def _grown(self, client: Print, ancestor: _Answered) -> bool:
+    def _grown(self, client: Print, ancestor: _Answered | None) -> bool:
         """Tell whether a turn has grown since the last cliff: more stands in it than was sent."""
-        if ancestor.grown:
-            return True
-        marks = [ancestor.client, *(begun.client for begun in self._since(client, ancestor))]
+        marks = [begun.client for begun in self._since(client, ancestor)]
+        if ancestor is not None:
+            marks.append(ancestor.client)
+            if ancestor.grown:
+                return True
         for parts, messages in map(client.news, marks):
             if parts or (messages and not messages[0].made):
                 return True
@@ -222,9 +230,11 @@ class BytesJudge:
         note = self._announced(client, sent, ancestor, note)
         if lost.count > ancestor.lost.count:
             report.misses += known
-            excuse = ancestor.excuse or _excuse(client, ancestor, Note(), grown=grown)
-            if _rewritten(ask, client, ancestor):
-                excuse = excuse or "a history that the client rewrote"
+            excuse = (
+                ancestor.excuse
+                or _excuse(client, ancestor, Note(), grown=grown)
+                or _cause(ask, client, ancestor, note)
+            )
             self._after_a_loss(note, lost.kind, excuse, label)
         elif not note.new:
             report.differing.append(label)
@@ -232,8 +242,7 @@ class BytesJudge:
             report.cliffs += 1
         else:
             report.external[_plain(note.reason)] += 1
-            foreign = ancestor.note.action == "failed"
-            if not (ask.refusals or _rewritten(ask, client, ancestor) or grown or foreign):
+            if not (grown or _cause(ask, client, ancestor, note)):
                 report.unexplained.append(label)
         return note
 
@@ -247,8 +256,10 @@ class BytesJudge:
                 on_the_way = begun.client != ancestor.client and note.cliffs > 0
             else:
                 on_the_way = _goes_on(client, sent, (begun.client, begun.sent))
+            if on_the_way and begun.refused:
+                return Note(note.action, _REFUSED, note.cliffs, new=True, external=True)
             if on_the_way and (unsaid or begun.note.new):
-                reason = note.reason if unsaid else begun.note.reason
+                reason = _UNHEARD if unsaid else begun.note.reason
                 external = begun.note.external
                 return Note(note.action, reason, note.cliffs, new=True, external=external)
         return note
@@ -271,16 +282,20 @@ def _goes_on(client: Print, sent: Print, before: tuple[Mark, Mark]) -> bool:
     return sent.extends(sent_before) and sent.news(sent_before) == client.news(client_before)
 
 
-def _rewritten(ask: Ask, client: Print, ancestor: _Answered) -> bool:
-    """Tell whether a history holds more answers than the one to its ancestor."""
+def _cause(ask: Ask, client: Print, ancestor: _Answered, note: Note) -> str:
+    """Say what was seen from outside that may cause an external cliff, or nothing."""
+    if ask.refusals or note.reason in {_REFUSED, _UNHEARD}:
+        return note.reason if note.reason == _UNHEARD else _REFUSED
     made = [message.made for message in client.news(ancestor.client)[1]]
     answers = sum(here and not before for before, here in pairwise([False, *made]))
-    return ask.rewritten or answers > 1
+    if ask.rewritten or answers > 1:  # more than the one to the ancestor
+        return "a history that the client rewrote"
+    return "fail-open" if ancestor.note.action == "failed" else ""
 
 
 def _excuse(client: Print, ancestor: _Answered, note: Note, *, grown: bool) -> str:
     if note.new and note.external:
-        return "an external cliff before"
+        return _EXTERNAL
     if client.fixed != ancestor.fixed:
         return "tools or instructions changed"
     return "a turn that grew" if grown else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -47,6 +47,7 @@ class Scene:
     report: Report
     session: ClientSession
     scale: float
+    log: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,16 @@ def _history(cast: Cast, scale: float) -> ClientHistory:
     return ClientHistory(cast.seed, features, cast.model, cast.turns, scale, cast.wire)
 
 
+def _line(ask: Ask, outcome: Outcome, lost: Lost) -> str:
+    """Say what became of one attempt."""
+    refused = ", ".join(ask.refusals) or "nothing"
+    broken = f", broken by the client: {ask.broken}" if ask.broken else ""
+    return (
+        f"{ask.label}{broken}; attempt {ask.attempt} after {lost.count} losses, refused so far: "
+        f"{refused}; status {outcome.status} [{outcome.note}]"
+    )
+
+
 class _Part:
     """One history on its way through a proxy."""
 
@@ -168,8 +179,9 @@ class _Part:
             form = ask.accepted
             if form is not None and client is not None:
                 self._bytes.sent(ask, client, form, lost)
+            scene.log(_line(ask, outcome, lost))
             if client is not None and (outcome.status == 0 or outcome.status >= 400):
-                self._bytes.broke_off(client, form, Note.read(outcome.note))
+                self._bytes.broke_off(ask, client, Note.read(outcome.note))
             if self._settled(ask, outcome):
                 self._finish(ask, client, outcome, lost)
                 scene.weather.tick()
@@ -188,7 +200,9 @@ class _Part:
 
     def _finish(self, ask: Ask, client: Print | None, outcome: Outcome, lost: Lost) -> None:
         report, note = self._scene.report, Note.read(outcome.note)
-        healed = outcome.status == 200 and client is not None and self._bytes.first(client, lost)
+        healed = False
+        if ask.refusals and ask.accepted is not None:
+            healed = self._bytes.first(client or self._talk.client_print(ask), lost)
         for refusal in ask.refusals:
             report.refusals[refusal] += 1
             if refusal in {SCRIPTED, "window"}:

@@ -34,10 +34,16 @@ class ProxyProcess:
         upstream: Where it sends requests of all wires.
         threshold: In tokens; 0: automatic.
         workers: How many processes serve; 1: the option is left out.
+
+    Attributes:
+        port: Where it listens.
+        count: How many processes serve.
+        database: Its file.
     """
 
     def __init__(self, folder: Path, upstream: str, threshold: int, workers: int) -> None:
         self.port = _free_port()
+        self.count = workers
         self.database = folder / "state" / FILE_NAME
         self._folder = folder
         self._arguments = [
@@ -75,7 +81,7 @@ class ProxyProcess:
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *_COMMAND, *self._arguments, env=self._environment(),
-                stdout=asyncio.subprocess.PIPE, stderr=log,
+                stdout=asyncio.subprocess.PIPE, stderr=log, start_new_session=True,
             )  # fmt: skip
         assert self._process.stdout is not None  # noqa: S101 - it was asked for
         while line := await self._process.stdout.readline():
@@ -87,11 +93,10 @@ class ProxyProcess:
     async def kill(self) -> None:
         """Kill all of its processes at once, with SIGKILL."""
         process = self._process
-        if process is None or process.returncode is not None:
+        if process is None:
             return
-        for pid in (process.pid, *_children(process.pid)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # a worker may be left of a dead parent
+            os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
 
     def kill_worker(self, dice: Random) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from random import Random
@@ -51,26 +53,33 @@ class Weather:
         dice: Decides what happens when.
         every: About how many requests lie between two losses.
         report: Is added to.
-        workers: How many workers the proxy has.
+        log: Called with a line for everything that happens.
 
     Attributes:
         lost: What has been lost of its databases so far.
     """
 
     def __init__(
-        self, proxy: ProxyProcess, dice: Random, every: int, report: Report, *, workers: int
+        self,
+        proxy: ProxyProcess,
+        dice: Random,
+        every: int,
+        report: Report,
+        log: Callable[[str], None],
     ) -> None:
         self.lost = Lost()
         self._proxy = proxy
         self._dice = dice
         self._every = every
         self._report = report
-        self._kinds = [kind for kind in Loss if kind is not Loss.WORKER or workers > 1]
+        self._log = log
+        self._kinds = [kind for kind in Loss if kind is not Loss.WORKER or proxy.count > 1]
         self._bag: list[Loss] = []
         self._copy = proxy.database.with_suffix(".copy")
         self._left = self._interval()
         self._due = asyncio.Event()
         self._up = asyncio.Event()
+        self._doing = "it was never started"
         self._cutting: asyncio.Event | None = None
         self._down = asyncio.Event()
 
@@ -84,7 +93,7 @@ class Weather:
             async with asyncio.timeout(_PATIENCE):
                 await self._up.wait()
         except TimeoutError:
-            raise ChaosError("the proxy did not come back") from None
+            raise ChaosError(f"the proxy did not come back; {self._doing}") from None
 
     def tick(self) -> None:
         """Count a request that was answered."""
@@ -98,8 +107,9 @@ class Weather:
         cutting, self._cutting = self._cutting, None
         if cutting is None:
             return
-        async with asyncio.timeout(_CUT_PATIENCE):
-            await ask.reading.wait()
+        with suppress(TimeoutError):  # a proxy may hold back what no model has said yet
+            async with asyncio.timeout(_CUT_PATIENCE / 2):
+                await ask.reading.wait()
         cutting.set()
         await self._down.wait()
 
@@ -133,6 +143,8 @@ class Weather:
     async def _strike(self, loss: Loss) -> None:
         await asyncio.sleep(self._dice.random() * _MOMENT)
         self._report.losses[loss.value] += 1
+        self._doing = loss.value
+        self._log(f"{self._proxy.database.parents[1].name}: {loss.value}, {self.lost.count} before")
         if loss is Loss.WORKER:
             self._proxy.kill_worker(self._dice)
             return

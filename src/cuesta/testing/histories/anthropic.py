@@ -92,7 +92,8 @@ class AnthropicWire(Wire):
             small: list[Block] = [{"role": "user", "content": text}]
             fields = self.style.fields({"model": self.traits.name, "messages": small, "tools": []})
         path = "/v1/messages/count_tokens?beta=true"
-        return SideCall(self.style.body(fields), path, "count_tokens", lambda _: None)
+        body, whole = self.style.body(fields), kind == "count"
+        return SideCall(body, path, "count_tokens", lambda _: None, whole=whole)
 
     def shown(self, message: Message) -> list[Block]:
         """See `Wire.shown`."""

@@ -79,12 +79,17 @@ class Chaos:
     at_once: int = 6
 
 
-async def run(chaos: Chaos, progress: Callable[[Report], None] = lambda _: None) -> Report:
+async def run(
+    chaos: Chaos,
+    progress: Callable[[Report], None] = lambda _: None,
+    log: Callable[[str], None] = lambda _: None,
+) -> Report:
     """Play all conversations and return what was seen.
 
     Args:
         chaos: How much.
         progress: Called after each conversation.
+        log: Called with a line for each attempt of each request.
 
     Raises:
         ChaosError: If the run itself cannot go on.
@@ -94,7 +99,7 @@ async def run(chaos: Chaos, progress: Callable[[Report], None] = lambda _: None)
         folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="cuesta-chaos-"))
         session = await opened.enter_async_context(ClientSession(connector=TCPConnector(limit=0)))
         scenes = [
-            await _scene(chaos, number, report, (Path(folder), session, opened))
+            await _scene(chaos, number, report, (Path(folder), session, opened), log)
             for number in range(len(_STAGES))
         ]
         try:
@@ -134,7 +139,11 @@ async def _play_all(chaos: Chaos, scenes: list[Scene], progress: Callable[[Repor
 
 
 async def _scene(
-    chaos: Chaos, number: int, report: Report, around: tuple[Path, ClientSession, AsyncExitStack]
+    chaos: Chaos,
+    number: int,
+    report: Report,
+    around: tuple[Path, ClientSession, AsyncExitStack],
+    log: Callable[[str], None],
 ) -> Scene:
     folder, session, opened = around
     stage = _STAGES[number]
@@ -151,8 +160,8 @@ async def _scene(
     await provider.start()
     opened.push_async_callback(provider.stop)
     proxy = ProxyProcess(here, provider.url, stage.threshold, chaos.workers)
-    weather = Weather(proxy, dice, every, report, workers=chaos.workers)
-    return Scene(provider, proxy, weather, report, session, stage.scale)
+    weather = Weather(proxy, dice, every, report, log)
+    return Scene(provider, proxy, weather, report, session, stage.scale, log)
 
 
 def _cast(chaos: Chaos, number: int) -> Cast:
