@@ -92,7 +92,6 @@ def test_the_refused_epoch_is_over_and_the_rung_stays_until_the_next_cliff():
     assert json.loads(second.body)["messages"][: len(before)] == before
 
 
-@pytest.mark.xfail(reason="an external cliff is found by its whole last message only", strict=True)
 def test_the_epoch_after_an_overflow_goes_on_when_its_last_message_grows():
     run, _ = bench(longer_than(10_000))
     first = json.loads(run.send(body(history(10))).body)["messages"]
@@ -101,6 +100,20 @@ def test_the_epoch_after_an_overflow_goes_on_when_its_last_message_grows():
     run.refuse = lambda _: None
     second = json.loads(run.send(body(grown)).body)["messages"]
     assert second[:-1] == first[:-1]
+    third = json.loads(run.send(body([*grown, *history(11)[-2:]])).body)["messages"]
+    assert third[: len(second)] == second
+
+
+def test_another_last_message_is_another_branch():
+    run, _ = bench(longer_than(10_000))
+    run.send(body(history(9)))
+    before = json.loads(run.send(body(history(9))).body)["messages"]
+    run.send(body(history(10)))
+    other = history(10)
+    other[-1]["content"][0]["content"] = "something else"
+    run.refuse = lambda _: None
+    sent = json.loads(run.send(body(other)).body)["messages"]
+    assert sent[: len(before)] == before
 
 
 def test_where_nothing_helps_the_client_gets_the_refusal():

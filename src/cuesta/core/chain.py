@@ -65,16 +65,23 @@ NO_LINKS = Links()
 
 
 class NewestFirst(Sequence[bytes]):
-    """A conversation's links from the last one back, made as they are asked for."""
+    """A conversation's links from the last one back, made as they are asked for.
 
-    __slots__ = ("_links",)
+    Right behind the last one stands the `stem` of the conversation, if it has one.
+
+    Args:
+        links: The links.
+    """
+
+    __slots__ = ("_links", "_stem")
 
     def __init__(self, links: Links) -> None:
         self._links = links
+        self._stem = stem(links)
 
     def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._links)
+        """Return how many keys there are."""
+        return len(self._links) + bool(self._stem)
 
     @overload
     def __getitem__(self, index: int) -> bytes: ...
@@ -88,7 +95,16 @@ class NewestFirst(Sequence[bytes]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not 0 <= index < len(self):
             raise IndexError(index)
-        return self._links[len(self) - 1 - index]
+        if index == 1 and self._stem:
+            return self._stem
+        return self._links[-1 if index == 0 else -index]
+
+
+def stem(links: Links) -> bytes:
+    """Name a conversation by all but its last message, which may still grow; empty for none."""
+    if len(links) < 2:
+        return b""
+    return hashlib.sha256(b"cuesta-stem-1\0" + links[-2]).digest()
 
 
 def message_digest(normalised: object) -> bytes:

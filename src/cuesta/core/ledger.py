@@ -59,6 +59,8 @@ class Entry:
         cliffs: All cliffs so far, the last one in force; none: the client's own bytes.
         foreign: Whether the turn behind this link was answered behind other bytes than the epoch's
             own, so that the next request must open a new one.
+        stem: What the last message held when the last cliff fell, a hash a block; only in an entry
+            that stands under `chain.stem`.
     """
 
     policy: Policy
@@ -67,6 +69,7 @@ class Entry:
     cliffs: tuple[Cliff, ...]
     rung: int = 0
     foreign: bool = False
+    stem: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:
         """Return the entry as JSON with its version under `v`."""
@@ -78,6 +81,7 @@ class Entry:
             "cliffs": [asdict(cliff) for cliff in self.cliffs],
             "rung": self.rung,
             "foreign": self.foreign,
+            "stem": self.stem,
         }
         return json.dumps(record, separators=(",", ":")).encode()
 
@@ -99,6 +103,7 @@ class Entry:
                 cliffs=tuple(Cliff(**cliff) for cliff in values["cliffs"]),
                 rung=values["rung"],
                 foreign=values["foreign"],
+                stem=tuple(values["stem"]),
             )
         except (KeyError, TypeError, ConfigError) as error:
             raise ValueError(f"broken ledger entry: {error}") from error

@@ -8,9 +8,10 @@ digest is made from them.
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import Enum
 
 from cuesta.core.meter import Meter
@@ -79,6 +80,14 @@ class Message:
     blocks: tuple[Block, ...]
     pinned: bool = False
     barrier: bool = False
+
+
+def block_hashes(message: Message) -> tuple[str, ...]:
+    """Return a hash a block, so that a message that grew is known by what it began with."""
+    return tuple(
+        hashlib.sha256(repr((block.kind.value, *astuple(block)[1:])).encode()).hexdigest()[:32]
+        for block in message.blocks
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-from cuesta.core.chain import NO_LINKS, Links, NewestFirst
+from cuesta.core.chain import NO_LINKS, Links, NewestFirst, stem
 from cuesta.core.compact import Source, fold
 from cuesta.core.digest import NOTHING, RENDERER, Rendered, render
 from cuesta.core.ledger import Cliff, Entry
@@ -16,6 +16,7 @@ from cuesta.core.meter import round_up
 from cuesta.core.models import checks_prefixes, read_model, window_of
 from cuesta.core.policy import Policy, ladder
 from cuesta.core.readings import Bill
+from cuesta.core.transcript import block_hashes
 from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen
 from cuesta.exchange.options import CompactionOptions
@@ -149,8 +150,7 @@ class Planner:
             return Plan(None, "pass", "no messages", request.model)
         reading = self._reader.read(attempt.body, attempt.tenant, body)
         links = reading.links
-        answer = yield LookUp(NewestFirst(links))
-        found = answer if isinstance(answer, Found) else _NOBODY
+        found = yield from self._found(attempt, reading)
         case = self._case(attempt, reading, found)
         last = reading.message(len(links) - 1)
         if not attempt.turn and asks_for_summary(facts, last, calls=reading.calls):
@@ -164,6 +164,23 @@ class Planner:
                 window=case.window or 0,
             )  # fmt: skip
         return (yield from self._replace(attempt, reading, case, found, decision))
+
+    def _found(self, attempt: Attempt, reading: Reading) -> Generator[Command, Event, Found]:
+        """Find the epoch in force.
+
+        One that nobody can derive again is found although its last message has grown since.
+        """
+        links = reading.links
+        found = yield from _look_up(NewestFirst(links))
+        if found.entry is None or found.key != stem(links):
+            return found
+        began = found.entry.stem
+        if block_hashes(reading.message(len(links) - 1))[: len(began)] != began:
+            return (yield from _look_up(NewestFirst(links)[2:]))
+        entry = replace(found.entry, stem=())
+        if not attempt.read_only:
+            yield Commit(links[-1], entry)
+        return Found(links[-1], entry)
 
     def _summarised(self, attempt: Attempt, reading: Reading, case: Case) -> Plan:
         """Send what a harness wants summarised: all of it where it fits, and nothing is written.
@@ -288,6 +305,9 @@ class Planner:
             if not attempt.read_only:
                 attempt.committing = True
                 yield Commit(links[-1], entry)
+                if cliff.external and len(links) > 1:
+                    began = block_hashes(reading.message(len(links) - 1))
+                    yield Commit(stem(links), replace(entry, stem=began))
                 if not entry.foreign:
                     self._frozen.put(links[-1], sent.frozen(len(links), entry))
         elif found.key is not None and not entry.foreign and found.key not in self._frozen:
@@ -300,3 +320,8 @@ class Planner:
             rung=entry.rung,
             window=case.window or 0,
         )  # fmt: skip
+
+
+def _look_up(keys: Sequence[bytes]) -> Generator[Command, Event, Found]:
+    answer = yield LookUp(keys)
+    return answer if isinstance(answer, Found) else _NOBODY
