@@ -7,7 +7,7 @@ compaction is a compaction of a compaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Protocol
 
@@ -42,6 +42,19 @@ class Lexicon(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Memo:
+    """What the digests of one conversation have in common, found once.
+
+    Attributes:
+        said: What people said, by message: each later digest holds it again.
+        shortened: Human texts cut to a length, with their estimates, by text and length.
+    """
+
+    said: dict[int, list[Part]] = field(default_factory=dict)
+    shortened: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where a digest's texts come from.
 
@@ -49,11 +62,13 @@ class Source:
         transcript: The conversation.
         message: Reads message `i` of it.
         lexicon: Names calls and voices.
+        memo: What the digests of one conversation have in common.
     """
 
     transcript: Transcript
     message: Callable[[int], Message]
     lexicon: Lexicon
+    memo: Memo = field(default_factory=Memo)
 
     def messages(self, first_turn: int, last_turn: int) -> Iterator[Message]:
         """Yield the messages of turns `first_turn` to `last_turn` (exclusive)."""
@@ -81,10 +96,11 @@ def fold(source: Source, previous: int, cut: int, policy: Policy, threshold: int
             steps += _turn_parts(source, number, policy)
     steps = _latest_notices(steps, policy)
     human = [p.quotes[0].text for p in (*earlier, *steps) if p.kind is PartKind.USER]
-    limit = _human_limit(human, policy.human_chars, int(policy.human_share * threshold))
+    budget = int(policy.human_share * threshold)
+    limit = _human_limit(source, human, policy.human_chars, budget)
     return Digest(
-        tuple(_shorten_human(part, limit) for part in earlier),
-        tuple(_shorten_human(part, limit) for part in steps),
+        tuple(_shorten_human(source, part, limit) for part in earlier),
+        tuple(_shorten_human(source, part, limit) for part in steps),
     )
 
 
@@ -100,8 +116,17 @@ def _earlier_human(source: Source, before: int) -> list[Part]:
         for i in range(turn.start, turn.stop)
         if outlines[i].human
     )
-    parts = (part for i in spoken for part in _user_parts(source, source.message(i)))
-    return [part for part in parts if part.kind is PartKind.USER]
+    return [part for i in spoken for part in _said(source, i)]
+
+
+def _said(source: Source, i: int) -> list[Part]:
+    """Return what people said in message `i`."""
+    said = source.memo.said.get(i)
+    if said is None:
+        parts = _user_parts(source, source.message(i))
+        said = [part for part in parts if part.kind is PartKind.USER]
+        source.memo.said[i] = said
+    return said
 
 
 def _turn_parts(source: Source, turn: int, policy: Policy) -> Iterator[Part]:
@@ -205,29 +230,42 @@ def _latest_notices(parts: Sequence[Part], policy: Policy) -> list[Part]:
     return kept
 
 
-def _human_limit(texts: Sequence[str], limit: int, budget: int) -> int:
+def _human_limit(source: Source, texts: Sequence[str], limit: int, budget: int) -> int:
     """Return the largest length at which all human text fits the budget, at most `limit`.
 
     One length for all shortens the longest first and never drops the oldest.
     """
-    if _human_tokens(texts, limit) <= budget:
+    if _human_tokens(source, texts, limit) <= budget:
         return limit
     low, high = min(40, limit), limit
     while low < high:
         middle = (low + high + 1) // 2
-        if _human_tokens(texts, middle) <= budget:
+        if _human_tokens(source, texts, middle) <= budget:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _human_tokens(texts: Sequence[str], limit: int) -> int:
-    """Estimate human text by the common meter: a digest's text does not depend on the model."""
-    return sum(COMMON.text(ends(text, limit)) for text in texts)
+def _human_tokens(source: Source, texts: Sequence[str], limit: int) -> int:
+    return sum(_shortened(source, text, limit)[1] for text in texts)
 
 
-def _shorten_human(part: Part, limit: int) -> Part:
+def _shortened(source: Source, text: str, limit: int) -> tuple[str, int]:
+    """Return head and tail of a human text with their estimate.
+
+    By the common meter: a digest's text does not depend on the model.
+    """
+    key = (text, limit)
+    known = source.memo.shortened.get(key)
+    if known is None:
+        short = ends(text, limit)
+        known = (short, COMMON.text(short))
+        source.memo.shortened[key] = known
+    return known
+
+
+def _shorten_human(source: Source, part: Part, limit: int) -> Part:
     if part.kind is not PartKind.USER:
         return part
-    return Part(PartKind.USER, (Quote(ends(part.quotes[0].text, limit)),))
+    return Part(PartKind.USER, (Quote(_shortened(source, part.quotes[0].text, limit)[0]),))

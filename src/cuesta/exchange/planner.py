@@ -271,7 +271,7 @@ class Planner:
         key = (under_the_cut, policy, cuts, threshold, reading.meter.name)
         rendered = self._digests.get(key)
         if rendered is None:
-            source = Source(transcript, reading.message, _LEXICON)
+            source = Source(transcript, reading.message, _LEXICON, reading.memo)
             rendered = render(fold(source, previous, cut, policy, threshold), reading.meter)
             self._digests.put(key, rendered)
         return rendered

@@ -26,6 +26,7 @@ from typing import TypeAlias
 import xxhash
 
 from cuesta.core.chain import Links, chain, continued
+from cuesta.core.compact import Memo
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import Meter, meter_for
 from cuesta.core.models import read_model
@@ -89,6 +90,8 @@ class Reading:
         """The conversation, its head ending at the first model output."""
         self.calls = bool(body.history and body.history.calls)
         """Whether it holds any call."""
+        self.memo = Memo()
+        """What the digests of this request have in common."""
         self._to_human: Transcript | None = None
 
     def message(self, i: int) -> Message:
