@@ -115,7 +115,7 @@ class Planner:
         self._frozen, self._seen = memory
         self._treatments: Recent[tuple[str, str, str], bool] = Recent(10_000)
         self._digests: Recent[tuple[object, ...], Rendered] = Recent(
-            8 << 20, lambda rendered: len(rendered.text) + 200
+            3 << 20, lambda rendered: len(rendered.text) + 200
         )
 
     @property

@@ -41,7 +41,7 @@ from cuesta.protocols.lexicon import speaks_human
 BLOCK = 32 << 10
 """Bytes between two places at which a beginning may be recognised."""
 _BLOCKS = 16_384
-_MESSAGES = 8_192
+_MESSAGES = 2_048
 _FIXED_PARTS = 1_024
 _UNSETTLED = 3
 """Turns at the end of a conversation that are read each time."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SWITCH_S = 0.0005
 """Seconds after which the thread that reads a large body lets the event loop go on."""
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -2, -3, -8
 
 
 def run(  # noqa: PLR0913 - the descriptors come one by one from a command line
@@ -138,3 +138,4 @@ def _keep_freed_memory() -> None:
     libc.mallopt(_M_MMAP_THRESHOLD, 64 << 20)
     libc.mallopt(_M_TRIM_THRESHOLD, 128 << 20)
     libc.mallopt(_M_TOP_PAD, 1 << 20)
+    libc.mallopt(_M_ARENA_MAX, 1)  # one thread at a time runs Python: more arenas only lie idle
