@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from cuesta.core.errors import ConfigError
@@ -47,6 +47,9 @@ class Cliff:
     digest_tokens: int
 
 
+_CLIFF = tuple(field.name for field in fields(Cliff))
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What the ledger holds under one link.
@@ -78,7 +81,7 @@ class Entry:
             "policy": self.policy.to_dict(),
             "strategy": self.strategy,
             "renderer": self.renderer,
-            "cliffs": [asdict(cliff) for cliff in self.cliffs],
+            "cliffs": [{name: getattr(cliff, name) for name in _CLIFF} for cliff in self.cliffs],
             "rung": self.rung,
             "foreign": self.foreign,
             "stem": self.stem,

@@ -245,20 +245,21 @@ class Transcript:
         human = next((i for i in range(self.head) if self.outlines[i].human), None)
         if not self.turns or human is None or human + 1 == self.head:
             return self
-        first = _turn(self.outlines, human + 1, self.turns[0].stop, closed=self.turns[0].closed)
+        span = self.outlines[human + 1 : self.turns[0].stop]
+        first = _turn(span, human + 1, closed=self.turns[0].closed)
         turns = (first, *self.turns[1:])
         return Transcript(self.outlines, human + 1, Turns.of(turns), spoken(turns))
 
 
-def _turn(outlines: Sequence[Outline], start: int, stop: int, *, closed: bool) -> Turn:
-    span = outlines[start:stop]
+def _turn(span: Sequence[Outline], start: int, *, closed: bool | None = None) -> Turn:
+    """Sum a turn up; whether it is closed is known already, or found out."""
     return Turn(
         start=start,
-        stop=stop,
-        tokens=sum(o.tokens for o in span),
-        thinking=sum(o.thinking for o in span),
+        stop=start + len(span),
+        tokens=sum([o.tokens for o in span]),
+        thinking=sum([o.thinking for o in span]),
         thinks=any(o.thinks for o in span),
-        closed=closed,
+        closed=_is_closed(span) if closed is None else closed,
         pinned=any(o.pinned for o in span),
         barrier=any(o.barrier for o in span),
         human=any(o.human for o in span),
@@ -267,9 +268,10 @@ def _turn(outlines: Sequence[Outline], start: int, stop: int, *, closed: bool) -
 
 def _is_closed(span: Sequence[Outline]) -> bool:
     """Tell whether the model's step has ended and every call in it is answered."""
-    opened = {call for o in span for call in o.opens}
+    if span[-1].role is Role.ASSISTANT:
+        return False
     answered = {call for o in span for call in o.answers}
-    return span[-1].role is not Role.ASSISTANT and opened <= answered
+    return all(call in answered for o in span for call in o.opens)
 
 
 def read_transcript(
@@ -284,16 +286,17 @@ def read_transcript(
     """
     known = earlier.turns if earlier else Turns.of(())
     begin = known.stops[settled - 1] if settled else 0
+    news = outlines[begin:]
+    roles = [o.role for o in news]
     starts = [
-        i
-        for i in range(begin, len(outlines))
-        if outlines[i].role is Role.ASSISTANT
-        and (i == 0 or outlines[i - 1].role is not Role.ASSISTANT)
+        begin + i
+        for i, role in enumerate(roles)
+        if role is Role.ASSISTANT and (i == 0 or roles[i - 1] is not Role.ASSISTANT)
     ]
     head = starts[0] if starts else len(outlines)
     stops = [*starts[1:], len(outlines)]
     new = [
-        _turn(outlines, start, stop, closed=_is_closed(outlines[start:stop]))
+        _turn(news[start - begin : stop - begin], start)
         for start, stop in zip(starts, stops, strict=False)
     ]
     said = spoken(new, settled)

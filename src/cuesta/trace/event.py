@@ -70,7 +70,10 @@ class TraceEvent:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, with its version under `v`."""
-        return {"v": VERSION, **asdict(self)}
+        record = {"v": VERSION, **{name: getattr(self, name) for name in _FIELDS}}
+        if self.usage is not None:
+            record["usage"] = asdict(self.usage)
+        return record
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> TraceEvent:
@@ -86,3 +89,6 @@ class TraceEvent:
         if values.get("usage") is not None:
             values["usage"] = Usage(**values["usage"])
         return cls(**values)
+
+
+_FIELDS = tuple(field.name for field in fields(TraceEvent))
