@@ -161,3 +161,13 @@ def test_a_login_is_told_from_a_key_and_neither_is_traced(headers, subscription)
     event = _driven(Arrived(0, "GET", "/v1/models", headers, b""), Answered(0, 200, None))
     assert event.subscription is subscription
     assert "sk-ant" not in json.dumps(event.to_dict())
+
+
+def test_a_conversation_keeps_its_name_over_turns_restarts_and_branches():
+    first, resumed = bench(), bench()
+    names = {first.send(body(talk(count))).event.conversation for count in range(25)}
+    names.add(resumed.send(body(talk(30))).event.conversation)
+    names.add(first.send(body([*talk(10), *talk(12)[-2:]])).event.conversation)
+    assert len(names) == 1
+    other = body([{"role": "user", "content": "another task"}, *talk(3)[1:]])
+    assert first.send(other).event.conversation not in names

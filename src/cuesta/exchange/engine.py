@@ -258,13 +258,15 @@ class Engine:
             planner.treat_thinking(visit.attempt, plan.model, binds=visit.bound_before)
 
     def _books(self, claimed: Claim, plan: Plan, at: float) -> _Books:
-        """Name the request's conversation, and remember the request for the next one."""
+        """Name the request's conversation, and remember the request for the next one.
+
+        The name is the head's: a resumed conversation keeps it, and so do its branches.
+        """
         if claimed.counts or not plan.links:
             return _Books(claimed.dialect)
         seen = last_seen(self._seen, plan.links)
-        name = seen.conversation if seen else plan.links[-1].hex()[:8]
-        self._seen.put(plan.links[-1], Seen(name, plan.raw_tokens, at))
-        return _Books(claimed.dialect, name, seen)
+        self._seen.put(plan.links[-1], Seen(plan.raw_tokens, at))
+        return _Books(claimed.dialect, plan.links[plan.head - 1].hex()[:8], seen)
 
     def _keep_bill(self, plan: Plan, answered: Event) -> None:
         """Remember what a request was billed, for the next one's reading."""

@@ -60,14 +60,12 @@ class Seen:
     """The last request of a conversation.
 
     Attributes:
-        conversation: The conversation's short name.
         raw_tokens: Estimated prompt tokens of the client's own body.
         at: When it arrived.
         family: The model's `key`.
         bill: What was billed for it, or None while that is not known.
     """
 
-    conversation: str
     raw_tokens: int
     at: float
     family: str = ""

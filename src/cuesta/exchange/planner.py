@@ -41,6 +41,7 @@ class Plan:
         reason: Why, in a few words.
         model: The model's name.
         links: The conversation's chain; empty for a side call.
+        head: How many messages its head has.
         cliffs: All cliffs, the last one in force.
         new: Whether the last one falls with this request.
         raw_tokens: Estimated prompt tokens of the client's own body.
@@ -55,6 +56,7 @@ class Plan:
     reason: str
     model: str
     links: Links = NO_LINKS
+    head: int = 0
     cliffs: tuple[Cliff, ...] = ()
     new: bool = False
     raw_tokens: int = 0
@@ -159,7 +161,7 @@ class Planner:
         if isinstance(decision, Keep):
             tokens = case.fixed + case.transcript.tokens
             return Plan(
-                None, "keep", decision.reason, request.model, links,
+                None, "keep", decision.reason, request.model, links, reading.whole.head,
                 raw_tokens=tokens, sent_tokens=tokens, threshold=decision.threshold,
                 window=case.window or 0,
             )  # fmt: skip
@@ -192,7 +194,7 @@ class Planner:
         size = case.fixed + case.transcript.tokens
         whole = Plan(
             None, "keep", "a summary of the history", request.model, reading.links,
-            raw_tokens=size, sent_tokens=size, window=case.window or 0,
+            reading.whole.head, raw_tokens=size, sent_tokens=size, window=case.window or 0,
         )  # fmt: skip
         if known is None or not known.cliffs:
             return whole
@@ -313,7 +315,8 @@ class Planner:
         elif found.key is not None and not entry.foreign and found.key not in self._frozen:
             self._frozen.put(found.key, sent.frozen(links.index(found.key) + 1, entry))
         return Plan(
-            body, "replace", decision.reason, request.model, links, entry.cliffs, decision.new,
+            body, "replace", decision.reason, request.model, links, reading.whole.head,
+            entry.cliffs, decision.new,
             raw_tokens=case.fixed + transcript.tokens,
             sent_tokens=case.fixed + sent_tokens(transcript, cliff),
             threshold=cliff.threshold,
