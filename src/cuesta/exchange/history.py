@@ -8,7 +8,7 @@ so do the branches of one that forks.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -156,7 +156,7 @@ class History:
         links: The chain's links.
         columns: The messages' outlines.
         transcript: Its division into head and turns; the messages may go on behind these.
-        calls: Whether there is any call among them.
+        first_call: The first message that makes a call; it may stand behind these; None: none.
     """
 
     reader: tuple[str, str]
@@ -166,14 +166,9 @@ class History:
     links: Links
     columns: Columns
     transcript: Transcript
-    calls: bool
+    first_call: int | None
 
     @property
     def end(self) -> int:
         """Where the last of the messages ends."""
         return self.stops[-1]
-
-
-def any_calls(outlines: Iterable[Outline]) -> bool:
-    """Tell whether any of these messages makes a call."""
-    return any(outline.opens for outline in outlines)

@@ -155,7 +155,7 @@ class Planner:
         found = yield from self._found(attempt, reading)
         case = self._case(attempt, reading, found)
         last = reading.message(len(links) - 1)
-        if not attempt.turn and asks_for_summary(facts, last, calls=reading.calls):
+        if not attempt.turn and asks_for_summary(facts, last, calls=reading.first_call is not None):
             return self._summarised(attempt, reading, case)
         decision = self._strategy.decide(case)
         if isinstance(decision, Keep):

@@ -34,7 +34,7 @@ from cuesta.core.policy import Policy
 from cuesta.core.transcript import Message, Outline, Transcript, outline, read_transcript
 from cuesta.dialects.base import Dialect, Request
 from cuesta.dialects.raw import element_places, load, member_places, split_array, split_object
-from cuesta.exchange.history import NO_COLUMNS, History, Outlines, Slices, any_calls
+from cuesta.exchange.history import NO_COLUMNS, History, Outlines, Slices
 from cuesta.exchange.memory import Recent
 from cuesta.protocols.lexicon import speaks_human
 
@@ -88,8 +88,8 @@ class Reading:
         earlier = body.history.transcript if body.history else None
         self.whole = read_transcript(outlines, earlier, body.turns)
         """The conversation, its head ending at the first model output."""
-        self.calls = bool(body.history and body.history.calls)
-        """Whether it holds any call."""
+        self.first_call = _first_call(body, outlines)
+        """The first message that makes a call, or None."""
         self.memo = Memo()
         """What the digests of this request have in common."""
         self._to_human: Transcript | None = None
@@ -168,7 +168,6 @@ class Reader:
             links = continued(history.links[: body.count], digests)
             outlines = Outlines(history.columns, body.count, news)
         reading = Reading(self.dialect, body, outlines, links, parsed)
-        reading.calls = reading.calls or any_calls(news)
         self._remember(raw, tenant, body, reading)
         return reading
 
@@ -261,7 +260,7 @@ class Reader:
             reading.links[:count],
             columns.extended(body.count, reading.outlines[body.count : count]),
             replace(reading.whole, outlines=(), turns=reading.whole.turns.extended(turns, ())),
-            reading.calls,
+            reading.first_call,
         )  # fmt: skip
         for _, name in self._marks(raw, history.end):
             self._histories.put(name, history)
@@ -271,15 +270,12 @@ class Reader:
     ) -> tuple[Mapping[str, bytes], array[int], array[int]] | None:
         """Return the members before the messages, and where each message stands; None: unusual."""
         where, messages = self.dialect.where, request.messages
+        before = dict(itertools.takewhile(lambda m: m[0] != where, request.members.items()))
         if isinstance(messages, Slices):
-            before = itertools.takewhile(lambda member: member[0] != where, request.members.items())
-            return dict(before), messages.starts, messages.stops
+            return before, messages.starts, messages.stops
         places = member_places(raw, request.members)
         found = element_places(raw, places[where], messages) if places else None
-        if places is None or found is None:
-            return None
-        before = itertools.takewhile(lambda member: member[0] != where, request.members.items())
-        return dict(before), *found
+        return None if found is None else (before, *found)
 
     def _outline(self, i: int, message: bytes, meter: Meter, parsed: dict[int, Message]) -> Outline:
         """Sum raw message `i` up, once a meter for as long as its bytes are remembered."""
@@ -291,6 +287,14 @@ class Reader:
             known = outline(read, digest, meter, human=speaks_human(read))
             self._outlines.put(key, known)
         return known
+
+
+def _first_call(body: Body, outlines: Sequence[Outline]) -> int | None:
+    """Return the first message that makes a call, or None."""
+    known = body.history.first_call if body.history else None
+    if known is not None and known < body.count:
+        return known
+    return next((i for i in range(body.count, len(outlines)) if outlines[i].opens), None)
 
 
 def _tail(raw: bytes, where: str) -> _Tail | None:
