@@ -2,11 +2,13 @@
 
 import json
 import subprocess
+from itertools import pairwise
 
 from cuesta.testing.simulator import ListScript, Step, ToolCall
 
 ROUNDS = 44
 MORE = 6
+CLIFFS = 3
 FIRST_WORDS = "First part done."
 LAST_WORDS = "All done."
 
@@ -61,36 +63,72 @@ def ended_well(done, words):
 
 
 def turns_of(cuesta, environment):
-    """Return the trace events of conversations' turns."""
+    """Return the trace events of conversations' turns, the oldest first."""
     done = subprocess.run(
         [cuesta, "explain", "-n", "500", "--json"],
         env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    events = json.loads(done.stdout)
+    events = sorted(json.loads(done.stdout), key=lambda event: event["at"])
     assert [e for e in events if e["action"] == "failed"] == []
     return [e for e in events if e["dialect"] and e["action"] != "pass"]
 
 
-def check_session(name, simulator, turns, *, dialect, path, model, cliffs, rounds=ROUNDS):
-    """Print what was seen in a session of two runs, and check it."""
+def resumes(turns):
+    """Count the runs that go on with the whole history that the run before ended with."""
+    runs = dict.fromkeys(e["run"] for e in turns)
+    return sum(
+        min(e["messages"] for e in turns if e["run"] == after) > _longest(turns, before)
+        for before, after in pairwise(runs)
+    )
+
+
+def _longest(turns, run):
+    """Return how long the history became that a run ended with."""
+    of_run = [e for e in turns if e["run"] == run]
+    last = of_run[-1]["conversation"]
+    return max(e["messages"] for e in of_run if e["conversation"] == last)
+
+
+def refusals(simulator):
+    """Return what the provider refused of its API's requests, as paths, rules and messages."""
+    calls = [call for call in simulator.calls if not call.path.startswith("/-/")]
+    return [(c.path, c.refusal.rule, c.refusal.message) for c in calls if c.refusal]
+
+
+def tell_row(name, simulator, turns):
+    """Print a session's line of the table of all clients."""
+    row = (
+        f"{name:<42}",
+        f"{len(turns):>3} rounds",
+        f"{sum(e['new_cliff'] for e in turns):>2} cliffs",
+        f"{resumes(turns)} resume",
+        f"{len(refusals(simulator))} refused",
+        f"usage {sum(e['usage'] is not None for e in turns)}/{len(turns)}",
+        f"raw {max(e['raw_tokens'] for e in turns):>6}",
+        f"sent {max(e['sent_tokens'] for e in turns):>6}",
+    )
+    print(f"\n| {' | '.join(row)} |")  # noqa: T201 - the figures are the point
+
+
+def check_session(name, simulator, turns, *, dialect, path, model, conversations=2):
+    """Print what was seen in a session of two runs, and check it.
+
+    Args:
+        name: What its line of the table begins with.
+        simulator: The provider.
+        turns: The trace's turns, the oldest first.
+        dialect: The wire that all of them take.
+        path: The path that they go to.
+        model: The model that they ask.
+        conversations: One in each run, and one for each sub-agent.
+    """
+    tell_row(name, simulator, turns)
     calls = [call for call in simulator.calls if call.path == path]
-    others = [call for call in simulator.calls if not call.path.startswith("/-/")]
-    refused = [(c.path, c.refusal.rule, c.refusal.message) for c in others if c.refusal]
-    figures = {
-        "turns": len(turns),
-        "cliffs": sum(e["new_cliff"] for e in turns),
-        "external": sum(e["external"] for e in turns),
-        "refused": len(refused),
-        "usage read": sum(e["usage"] is not None for e in turns),
-        "largest raw": max((e["raw_tokens"] for e in turns), default=0),
-        "largest sent": max((e["sent_tokens"] for e in turns), default=0),
-        "conversations": len({e["conversation"] for e in turns}),
-    }
-    print(f"\n{name}: " + ", ".join(f"{key} {value}" for key, value in figures.items()))  # noqa: T201 - the figures are the point
-    assert refused == [], refused[:3]
-    assert figures["usage read"] == figures["turns"] == len(calls)
-    assert figures["turns"] >= rounds + MORE
-    assert figures["cliffs"] >= cliffs
+    assert refusals(simulator) == []
+    assert sum(e["usage"] is not None for e in turns) == len(turns) == len(calls)
+    assert len(turns) >= ROUNDS + MORE
+    assert sum(e["new_cliff"] for e in turns) >= CLIFFS
+    assert resumes(turns) == 1
     assert {e["dialect"] for e in turns} == {dialect}
     assert {e["model"] for e in turns} == {model}
-    assert figures["conversations"] == 2, "the session in each of its two runs"
+    assert len({e["conversation"] for e in turns}) == conversations

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / ".clients" / "node_modules"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / ".clients" / "node_modules"
 
 
 def program(name, *places):
@@ -31,6 +32,7 @@ def environment(home):
     return {
         "HOME": str(home),
         "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT / "src"),
         "TERM": "dumb",
         "LANG": "C.UTF-8",
         "XDG_STATE_HOME": str(home / "state"),

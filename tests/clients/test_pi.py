@@ -55,7 +55,7 @@ def pi(environment, home):
 def test_a_provider_of_pi_s_own(cuesta, pi, environment, home, model, option, dialect, path):
     assert FOLDER.is_dir()
     with Simulator(session(SHELL, 1200)).in_thread() as simulator:
-        options = ("--threshold", "20000", option, simulator.url)
+        options = ("--threshold", "40000", option, simulator.url)
         keys = {"ANTHROPIC_API_KEY": "sk-ant-dummy", "OPENAI_API_KEY": "sk-dummy"}
         words = ("--model", model)
         first = pi(cuesta, *words, "Look at everything.", options=options, **keys)
@@ -66,7 +66,7 @@ def test_a_provider_of_pi_s_own(cuesta, pi, environment, home, model, option, di
         assert not (home / ".pi" / "agent" / "models.json").exists()
         check_session(
             f"Pi, {dialect}", simulator, turns_of(cuesta, environment),
-            dialect=dialect, path=path, model=model.partition("/")[2], cliffs=3,
+            dialect=dialect, path=path, model=model.partition("/")[2],
         )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def test_a_provider_of_one_s_own_on_chat_completions(cuesta, pi, environment, ho
         models.write_text(json.dumps({"providers": {"mine": provider}}))
         before = models.read_bytes()
         words = ("--provider", "mine", "--model", "my-model")
-        options = ("--threshold", "20000")
+        options = ("--threshold", "40000")
         first = pi(cuesta, *words, "Look at everything.", options=options)
         ended_well(first, FIRST_WORDS)
         resumed = pi(cuesta, *words, "-c", "Go on.", options=options)
@@ -91,5 +91,5 @@ def test_a_provider_of_one_s_own_on_chat_completions(cuesta, pi, environment, ho
         assert models.read_bytes() == before
         check_session(
             "Pi, openai_chat", simulator, turns_of(cuesta, environment),
-            dialect="openai_chat", path="/v1/chat/completions", model="my-model", cliffs=3,
+            dialect="openai_chat", path="/v1/chat/completions", model="my-model",
         )  # fmt: skip

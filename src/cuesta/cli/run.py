@@ -7,6 +7,7 @@ import dataclasses
 import os
 import secrets
 from argparse import REMAINDER, SUPPRESS
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +17,20 @@ from cuesta.cli.options import DECLARATIONS, Parser, add_flags, fixed_environmen
 from cuesta.cli.serve import check_upstreams, serve_command
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
-from cuesta.harnesses import Launch, find_harness
+from cuesta.harnesses import Launch, Leaving, find_harness
 from cuesta.proxy.options import UPSTREAMS, ProxyOptions
 from cuesta.store.paths import state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from cuesta.trace.leaving import Obstacles
 
 _TEXT = """\
 Start an agent with a proxy of its own on a free port. The agent runs as it
 always does: its screen, its keys, its exit status. At its end one line tells
-what was saved.
+what was saved, and another what to do before the session goes on without
+Cuesta, where that would fail.
 
   cuesta run -- claude
   cuesta run --threshold 60000 -- claude -p "fix the failing test"
@@ -45,6 +49,8 @@ _NOTHING_CAME = (
     "OPENAI_BASE_URL or ANTHROPIC_BASE_URL? A setting of its own may go before it."
 )
 _ADDRESSES = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
+_LAST_REQUESTS = 1_000
+"""How many are looked at for what stands in the way of leaving: all that one page tells."""
 _NOT_EXECUTABLE = 126
 _NOT_FOUND = 127
 
@@ -71,7 +77,8 @@ def main(argv: list[str]) -> int:
     listener, address = listen()
     chosen = {name: given.values.get(name, "") for name in UPSTREAMS}
     launch = Launch(tuple(command), os.environ, Path.cwd(), address, **chosen)
-    launch = find_harness(command).prepare(launch)
+    harness = find_harness(command)
+    launch = harness.prepare(launch)
     found = {name: getattr(launch, name) or getattr(options, name) for name in UPSTREAMS}
     options = _with_upstreams(options, found)
     check_upstreams(options)
@@ -82,7 +89,7 @@ def main(argv: list[str]) -> int:
     log = _log_file(options, run)
     serve = (*serve_command(), "--run-id", run)
     proxy = Proxy(listener, serve, fixed_environment(os.environ, options, compaction), log)
-    return _beside(proxy, launch, log)
+    return _beside(proxy, launch, log, partial(_parting, run, harness.leaving, compaction.window))
 
 
 def _with_upstreams(options: ProxyOptions, found: Mapping[str, str]) -> ProxyOptions:
@@ -102,15 +109,17 @@ def _with_upstreams(options: ProxyOptions, found: Mapping[str, str]) -> ProxyOpt
     return options
 
 
-def _beside(proxy: Proxy, launch: Launch, log: Path) -> int:
-    """Run the command, tell what it was worth, and return its status."""
-    status = None
+def _beside(proxy: Proxy, launch: Launch, log: Path, parting: Callable[[str], str]) -> int:
+    """Run the command, tell what it was worth and how to leave, and return its status."""
+    status, words = None, ""
     try:
         ended = run_beside(proxy, launch.argv, launch.env)
         if not proxy.broken:
             from cuesta.cli.status import fetch  # noqa: PLC0415 - the command has ended by now
 
             status = fetch(launch.base_url, "/-/cuesta/status", timeout=5)
+            if status is not None and status["requests"].get("replace"):
+                words = parting(launch.base_url)
     except OSError as error:
         absent = isinstance(error, FileNotFoundError)
         problem = "command not found" if absent else f"cannot be started: {error.strerror}"
@@ -128,7 +137,47 @@ def _beside(proxy: Proxy, launch: Launch, log: Path) -> int:
         tell(saving_line(status))
         if status["degraded"]:
             tell(f"warning: {status['degraded']}")
+        if words:
+            tell(words)
     return leave(ended)
+
+
+def _parting(run: str, leaving: Leaving, window: int, address: str) -> str:
+    """Say what would keep the run's sessions from going on without Cuesta, and what helps.
+
+    Args:
+        run: The run's name.
+        leaving: How the agent's sessions leave Cuesta.
+        window: The window in tokens that Cuesta was told; 0: none.
+        address: The proxy's base URL.
+    """
+    from cuesta.cli.status import fetch  # noqa: PLC0415 - the command has ended by now
+    from cuesta.trace.event import TraceEvent  # noqa: PLC0415 - likewise
+    from cuesta.trace.leaving import obstacles  # noqa: PLC0415 - likewise
+
+    told = fetch(address, f"/-/cuesta/explain?n={_LAST_REQUESTS}", timeout=5) or ()
+    events = (TraceEvent.from_dict(record) for record in told if record["run"] == run)
+    return parting_lines(obstacles(events, window=window, assumed=leaving.window), leaving)
+
+
+def parting_lines(found: Obstacles, leaving: Leaving) -> str:
+    """Say in short lines how to leave, or nothing where nothing is in the way.
+
+    Args:
+        found: What is in the way.
+        leaving: How the agent's sessions leave Cuesta.
+    """
+    reasons = []
+    if found.thinking and not leaving.drops_thinking:
+        reasons.append("thinking would be refused")
+    if found.tokens:
+        from cuesta.cli.bill import short_tokens  # noqa: PLC0415 - the command has ended by now
+
+        size, room = short_tokens(found.tokens), short_tokens(found.window)
+        reasons.append(f"{size} tokens would not fit {room}")
+    if not reasons:
+        return ""
+    return f"to go on without Cuesta ({', '.join(reasons)}), first:\n{leaving.step}"
 
 
 def saving_line(status: Mapping[str, Any]) -> str:

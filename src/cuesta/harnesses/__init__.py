@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from cuesta.harnesses.claude_code import ClaudeCode
 from cuesta.harnesses.codex import Codex
 from cuesta.harnesses.generic import Generic
-from cuesta.harnesses.launch import Harness, Launch
+from cuesta.harnesses.launch import Harness, Launch, Leaving
 from cuesta.harnesses.pi import Pi
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Harness", "Launch", "find_harness"]
+__all__ = ["Harness", "Launch", "Leaving", "find_harness"]
 
 _HARNESSES: tuple[Harness, ...] = (ClaudeCode(), Codex(), Pi(), Generic())
 

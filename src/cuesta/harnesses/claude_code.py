@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from cuesta.core.errors import ConfigError
-from cuesta.harnesses.launch import BASE_URL, Launch, find_program, route
+from cuesta.harnesses.launch import BASE_URL, Launch, Leaving, find_program, route
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -91,6 +91,7 @@ class ClaudeCode:
     """
 
     name = "Claude Code"
+    leaving = Leaving("cuesta run -- claude --continue -p /compact")
 
     def __init__(self, managed: Path | None = None) -> None:
         self._managed = managed or _MANAGED.get(sys.platform, _MANAGED["linux"])

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cuesta.harnesses.launch import Launch, around_loopback, find_program
+from cuesta.harnesses.launch import Launch, Leaving, around_loopback, find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +42,8 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 # Behind these Codex speaks Azure's own tongue, and knows them by address or by this name.
 _AZURE = re.compile(r"\.azure\.|azure-api\.|azurefd\.|windows\.net/openai", re.IGNORECASE)
 _AZURE_NAME = "azure"
+_WINDOW = 272_000
+"""What Codex counts with unless it is told otherwise: it compacts at 90 % of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Codex:
     """
 
     name = "Codex"
+    leaving = Leaving("/compact in: cuesta run -- codex resume --last", window=_WINDOW)
 
     def __init__(self, system: Path = _SYSTEM) -> None:
         self._system = system

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cuesta.harnesses.launch import route, route_openai
+from cuesta.harnesses.launch import Leaving, route, route_openai
 
 if TYPE_CHECKING:
     from cuesta.harnesses.launch import Launch
@@ -14,6 +14,7 @@ class Generic:
     """A program that nothing more is known about."""
 
     name = "any command"
+    leaving = Leaving("have the agent make its history short")
 
     def recognise(self, argv: tuple[str, ...]) -> bool:
         """Tell that any command may be tried."""

@@ -45,11 +45,31 @@ class Launch:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """What a session needs before it can go on without Cuesta.
+
+    Attributes:
+        step: How its history is made short while it is still behind Cuesta; less than 70
+            characters.
+        window: The window in tokens that the program counts with where the model's is not known; 0:
+            none.
+        drops_thinking: Whether it asks the provider to drop thinking that is bound to another
+            beginning, so that none of it is refused.
+    """
+
+    step: str
+    window: int = 0
+    drops_thinking: bool = False
+
+
 class Harness(Protocol):
     """An agent program that Cuesta knows how to start."""
 
     name: str
     """What people call it."""
+    leaving: Leaving
+    """How its sessions leave Cuesta."""
 
     def recognise(self, argv: tuple[str, ...]) -> bool:
         """Tell whether a command starts this program."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from cuesta.harnesses.launch import Launch, around_loopback, find_program
+from cuesta.harnesses.launch import Launch, Leaving, around_loopback, find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -140,6 +140,7 @@ class Pi:
     """The coding agent `pi`, installed or run by `npx`."""
 
     name = "Pi"
+    leaving = Leaving("/compact in: cuesta run -- pi --continue", drops_thinking=True)
 
     def recognise(self, argv: tuple[str, ...]) -> bool:
         """Tell whether a command starts `pi`."""
