@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,12 +26,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = Path(__file__).with_suffix(".toml")
 HISTORIES = 50
+"""Judged on each wire ..."""
+SEEDS = 1000
+"""... among so many, which `make conformance` finds valid without a mutant."""
 AT_ONCE = 2
 LIMIT_S = 240
 WIDTH = 80
 STRICT_SERVERS = {"qwen": "qwen3-coder", "mistral": "mistral-large"}
 """Servers of Chat Completions whose templates refuse what others take, and a model of each."""
-_JUDGE = "--judge"
 
 
 class JudgingError(Exception):
@@ -48,6 +51,7 @@ class Mutant:
         old: A text that stands there once.
         new: What takes its place.
         wires: Where generated histories can show it, or none; strict servers count as wires.
+        needs: Features that a history must have drawn to show it.
         tests: The files that guard the rule beside them, or none.
     """
 
@@ -57,6 +61,7 @@ class Mutant:
     old: str
     new: str
     wires: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
@@ -95,9 +100,8 @@ class Verdict:
 def table() -> list[Mutant]:
     """Read the table of mutants."""
     rows = tomllib.loads(TABLE.read_text("utf-8"))["mutant"]
-    tuples = ("wires", "tests")
     return [
-        Mutant(**{key: tuple(value) if key in tuples else value for key, value in row.items()})
+        Mutant(**{key: tuple(v) if isinstance(v, list) else v for key, v in row.items()})
         for row in rows
     ]
 
@@ -110,25 +114,25 @@ def judge(mutant: Mutant) -> Verdict:
         changed = Path(folder)
         try:
             mutant.write(changed)
-            caught = _by_histories(mutant.wires, changed) or _by_tests(mutant.tests, changed)
+            caught = _by_histories(mutant, changed) or _by_tests(mutant.tests, changed)
         except JudgingError as error:
             trouble = str(error)
     return Verdict(mutant, caught, time.monotonic() - began, trouble)
 
 
-def _by_histories(wires: Sequence[str], sources: Path) -> str:
+def _by_histories(mutant: Mutant, sources: Path) -> str:
     """Name the first history that shows a mutant, or return nothing."""
-    cases = [f"{wire}:{seed}" for seed in range(HISTORIES) for wire in wires]
-    found = _first_broken(cases, sources)
+    cases = [f"{wire}:{seed}" for seed in range(SEEDS) for wire in mutant.wires]
+    found = _first_broken(cases, sources, mutant.needs)
     if found and _first_broken([found], ROOT / "src"):
         raise JudgingError(f"history {found} is broken without any mutant")
-    return "history " + found if found else ""
+    return f"history {found}" if found else ""
 
 
-def _first_broken(cases: Sequence[str], sources: Path) -> str:
+def _first_broken(cases: Sequence[str], sources: Path, needs: Sequence[str] = ()) -> str:
     if not cases:
         return ""
-    run = _python(sources, str(Path(__file__)), _JUDGE, *cases)
+    run = _python(sources, str(Path(__file__)), "--judge", *cases, "--needs", *needs)
     if run.returncode:
         raise JudgingError(f"the histories end with {run.returncode}:\n{run.stderr[-2000:]}")
     return str(json.loads(run.stdout))
@@ -169,31 +173,36 @@ def _python(sources: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             raise JudgingError(f"no verdict within {LIMIT_S} s") from None
 
 
-def judge_histories(cases: Iterable[str]) -> str:
+def judge_histories(cases: Iterable[str], needs: Iterable[str]) -> str:
     """Return the first case that Cuesta breaks or fails to plan, or nothing.
 
     Args:
-        cases: `WIRE:SEED` each.
+        cases: `WIRE:SEED` each; of each wire the first `HISTORIES` are judged.
+        needs: Names of features; histories that have not drawn them are left out.
     """
     # Imported here: the sources are those that PYTHONPATH names.
     from cuesta.exchange.engine import Engine  # noqa: PLC0415
     from cuesta.exchange.options import CompactionOptions  # noqa: PLC0415
     from cuesta.testing.conformance import SUITS_TEMPLATES, Report, judge_history  # noqa: PLC0415
     from cuesta.testing.driver import Bench  # noqa: PLC0415
-    from cuesta.testing.histories import ClientHistory  # noqa: PLC0415
+    from cuesta.testing.histories import ClientHistory, Feature  # noqa: PLC0415
     from cuesta.testing.simulator import Conditions  # noqa: PLC0415
 
+    wanted = {Feature[name] for name in needs}
+    judged: Counter[str] = Counter()
     for case in cases:
         wire, _, seed = case.partition(":")
-        report = Report()
         conditions = None
         if wire in STRICT_SERVERS:
             conditions = Conditions(template=wire)
-            history = ClientHistory(
-                int(seed), SUITS_TEMPLATES, STRICT_SERVERS[wire], wire="openai_chat"
-            )
+            model = STRICT_SERVERS[wire]
+            history = ClientHistory(int(seed), SUITS_TEMPLATES, model, wire="openai_chat")
         else:
             history = ClientHistory(int(seed), wire=wire)
+        if judged[wire] == HISTORIES or not wanted <= history.drawn:
+            continue
+        judged[wire] += 1
+        report = Report()
         bench = Bench(Engine(CompactionOptions(threshold=8000)))
         judge_history(history, bench, report, conditions=conditions)
         if report.broken or report.failed:
@@ -214,10 +223,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--list", action="store_true", help="only name them")
     parser.add_argument("--only", action="append", metavar="NAME", help="judge this one")
-    parser.add_argument(_JUDGE, nargs="+", metavar="CASE", help=argparse.SUPPRESS)
+    parser.add_argument("--judge", nargs="+", metavar="WIRE:SEED", help=argparse.SUPPRESS)
+    parser.add_argument("--needs", nargs="*", default=[], help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.judge:
-        print(json.dumps(judge_histories(chosen.judge)))
+        print(json.dumps(judge_histories(chosen.judge, chosen.needs)))
         return 0
     mutants = [m for m in table() if not chosen.only or m.name in chosen.only]
     if chosen.list:
