@@ -9,7 +9,7 @@ import pytest
 
 from cuesta.exchange.engine import Engine
 from cuesta.exchange.options import CompactionOptions
-from cuesta.testing.conformance import Report, judge_history
+from cuesta.testing.conformance import SUITS_TEMPLATES, Report, judge_history
 from cuesta.testing.driver import Bench
 from cuesta.testing.histories import ClientHistory, Feature
 from cuesta.testing.simulator import Conditions
@@ -18,10 +18,6 @@ HISTORIES = int(os.environ.get("CUESTA_HISTORIES", "24"))
 
 
 WIRES = ("anthropic", "openai_chat", "openai_responses")
-STRICT = frozenset(Feature) - {
-    Feature.MID_SYSTEM, Feature.HUMAN_MESSAGES, Feature.REMINDERS, Feature.GROWING_LAST,
-}  # fmt: skip
-"""What suits strict chat templates without Cuesta."""
 
 
 def judged(options, histories, conditions=None):
@@ -64,7 +60,7 @@ def test_nor_under_the_paper_profile(wire):
     ids=["qwen", "mistral", "deepseek"],
 )
 def test_strict_servers_of_open_models_take_what_is_sent(model, conditions):
-    features = frozenset(Feature) if conditions.template is None else STRICT
+    features = frozenset(Feature) if conditions.template is None else SUITS_TEMPLATES
     histories = (ClientHistory(seed, features, model, wire="openai_chat") for seed in range(8))
     report = judged(CompactionOptions(threshold=6000), histories, conditions)
     assert report.crossed(1) >= 6

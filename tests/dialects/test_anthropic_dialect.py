@@ -357,6 +357,13 @@ def test_thinking_is_cut_from_between_other_blocks():
     )
 
 
+@given(st.lists(st.sampled_from(sorted(_THINKING)), min_size=1, max_size=4))
+def test_a_message_of_nothing_but_thinking_goes_whole(kinds):
+    content = [{"type": kind, "thinking": "a", "data": "d"} for kind in kinds]
+    raw = json.dumps({"role": "assistant", "content": content}).encode()
+    assert _DIALECT.without_thinking(raw) is None
+
+
 @given(texts(surrogates=False))
 def test_a_digest_is_a_user_message_of_one_text(text):
     before = b'{"role":"user", "content":"hi"}'

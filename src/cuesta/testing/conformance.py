@@ -19,6 +19,11 @@ from cuesta.testing.simulator.judging import WireJudge
 from cuesta.testing.simulator.registry import judge_of
 from cuesta.testing.simulator.responses.judge import ResponsesJudge
 
+SUITS_TEMPLATES = frozenset(Feature) - {
+    Feature.MID_SYSTEM, Feature.HUMAN_MESSAGES, Feature.REMINDERS, Feature.GROWING_LAST,
+}  # fmt: skip
+"""What the strict chat templates of open models take without Cuesta."""
+
 
 @dataclass(slots=True)
 class Report:
