@@ -4,7 +4,7 @@ The whole history does not fit the provider's window; what Cuesta sends always d
 """
 
 import pytest
-from claude_rig import OUTPUT, Screen, Tasks, be_known, claude
+from claude_rig import OUTPUT, Tasks, be_known, claude, on_a_screen
 from client_rig import ROUNDS, refusals, resumes, tell_row, turns_of
 
 from cuesta.testing.simulator import Conditions, Simulator
@@ -19,7 +19,7 @@ BYTES_A_TOKEN = 4
 def work(screen, task):
     """Have a task done."""
     screen.type(f"please do {task}")
-    screen.wait(lambda: f"{task} is finished." in screen.text)
+    screen.wait_for(f"{task} is finished.")
 
 
 @pytest.mark.parametrize(
@@ -39,16 +39,16 @@ def test_a_session_on_a_screen_with_compact_and_a_resume(
     with Simulator(tasks, Conditions(window=WINDOW)).in_thread() as simulator:
         run = [cuesta, "run", "--threshold", "30000", *options, "--upstream", simulator.url, "--"]
         agent = claude("--model", model)
-        with Screen([*run, *agent], environment, home) as screen:
+        with on_a_screen([*run, *agent], environment, home) as screen:
             work(screen, "task-one")
             screen.type("/compact")
-            screen.wait(lambda: "Compacted" in screen.text)
+            screen.wait_for("Compacted")
             work(screen, "task-two")
             status, text = screen.end()
             assert status == 0
             assert "cuesta: " in text
             assert "saved" in text
-        with Screen([*run, *agent, "--continue"], environment, home) as screen:
+        with on_a_screen([*run, *agent, "--continue"], environment, home) as screen:
             work(screen, "task-three")
             assert screen.end()[0] == 0
         turns = turns_of(cuesta, environment)
