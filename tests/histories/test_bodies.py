@@ -73,6 +73,7 @@ def test_without_moves_every_request_extends_the_one_before(play, wire):
         Feature.TOOLS_CHANGE,
         Feature.ORPHAN_THINKING,
         Feature.COMPACTION_ITEMS,
+        Feature.KEPT_HISTORY,
     }
     for seed in range(20):
         sent = play(ClientHistory(seed, frozenset(Feature) - moves, turns=40, wire=wire))

@@ -112,6 +112,7 @@ SHOWN = {
         Feature.TOOL_CHANGES: some(lambda m: kind(m) == "additional_tools"),
         Feature.CALL_KINDS: some(lambda m: kind(m) in ANSWERED_BY and kind(m) != "function_call"),
         Feature.COMPACTION_ITEMS: some(lambda m: kind(m) == "compaction"),
+        Feature.KEPT_HISTORY: lambda messages: "compaction" in map(kind, messages[1:]),
     },
 }
 BESIDE = {Feature.IMAGES: frozenset({Feature.RESUME})}

@@ -19,6 +19,7 @@ _OTHER_WIRES = {
     Feature.PART_OUTPUTS,
     Feature.PREVIOUS_RESPONSE,
     Feature.COMPACTION_ITEMS,
+    Feature.KEPT_HISTORY,
 }
 _CHECKING = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1")
 _OTHERS = ("claude-opus-4-8", "claude-sonnet-4-5", "claude-haiku-4-5")

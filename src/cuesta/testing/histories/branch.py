@@ -126,6 +126,11 @@ class Branch:
         self._stale = range(0)
         self._rewrite()
 
+    def shorten(self, kept: Sequence[Message]) -> None:
+        """Drop all but some messages, if there are others."""
+        if len(kept) < len(self.messages):
+            self.become(kept)
+
     def convert(self, change: Callable[[Message], Message]) -> None:
         """Put another message in the place of each; what the client sends stays equivalent."""
         self.messages = [change(message) for message in self.messages]

@@ -50,6 +50,7 @@ class Feature(Enum):
     PART_OUTPUTS = "tool results as lists of parts where strings are usual"
     PREVIOUS_RESPONSE = "requests that hold only what is new since a kept response"
     COMPACTION_ITEMS = "the provider's own compaction in place of all before it"
+    KEPT_HISTORY = "the provider's own compaction behind all or some of what it stands for"
 
 
 def draw_features(rng: Random, possible: AbstractSet[Feature]) -> frozenset[Feature]:

@@ -112,6 +112,7 @@ class OpenAIResponsesWire(Wire):
         Feature.CALL_KINDS,
         Feature.PREVIOUS_RESPONSE,
         Feature.COMPACTION_ITEMS,
+        Feature.KEPT_HISTORY,
     }
     path = "/v1/responses"
     tag = "environment_context"
@@ -229,7 +230,7 @@ class OpenAIResponsesWire(Wire):
         }
         if self._habits.instructs:
             fields["instructions"] = self._instructions
-        if Feature.COMPACTION_ITEMS in self._dice.drawn:
+        if self._dice.drawn & {Feature.COMPACTION_ITEMS, Feature.KEPT_HISTORY}:
             compacts = {"type": "compaction", "compact_threshold": 200_000}
             fields["context_management"] = [compacts]
         return fields

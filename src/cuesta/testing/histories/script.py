@@ -58,8 +58,11 @@ class Script:
             if self._dice.happens(Feature.SIDE_CALLS, 0.08):
                 yield self._aside(branch, self._wire.side_call(branch.messages))
             self._move(branch)
-            if len(branch.messages) > 5 and self._dice.happens(Feature.COMPACTION_ITEMS, 0.02):
-                yield from self._compact(branch)
+            long = len(branch.messages) > 5
+            if long and self._dice.happens(Feature.COMPACTION_ITEMS, 0.02):
+                yield from self._compact(branch, [])
+            elif long and self._dice.happens(Feature.KEPT_HISTORY, 0.02):
+                yield from self._compact(branch, self._kept(branch))
             else:
                 yield from self._turn(branch)
 
@@ -88,19 +91,25 @@ class Script:
         yield self._main(branch, "main", lost)
         branch.grow([self._harness.text(150) for _ in range(self._dice.rng.randint(1, 2))])
 
-    def _compact(self, branch: Branch) -> Play:
+    def _kept(self, branch: Branch) -> list[Message]:
+        """Keep a history that a compaction stands for, or what a person said in it."""
+        whole = list(branch.messages)
+        return whole if self._dice.chance(0.5) else [m for m in whole if m.human]
+
+    def _compact(self, branch: Branch, kept: list[Message]) -> Play:
         """Let the provider stand for a history: with its next answer, or when asked."""
         if self._dice.chance(0.4):
             reply = yield self._main(branch, "main", self._model_answer(branch, compacts=True))
             branch.refused = reply is None
             if reply is not None:
-                branch.become([])
+                branch.shorten(kept)
                 self._absorb(branch, reply)
             return
         reply = yield self._aside(branch, self._wire.compaction(branch.messages))
         if reply is not None:
+            branch.shorten(kept)
             stand_in = Message("assistant", reply.blocks, names=reply.names)
-            branch.become([stand_in, self._harness.words()])
+            branch.messages += [stand_in, self._harness.words()]
         yield from self._turn(branch)
 
     def _main(self, branch: Branch, kind: Kind, answer: Callable[[Mint], Answer | None]) -> Request:

@@ -145,7 +145,7 @@ class Wire(ABC):
         return ""
 
     def compaction(self, messages: Sequence[Message]) -> SideCall:
-        """Ask the provider to stand for a history; only where `COMPACTION_ITEMS` can occur."""
+        """Ask the provider to stand for a history; only where compactions can occur."""
         raise RuntimeError(f"nothing stands for {len(messages)} messages on this wire")
 
     def mend(self, branch: Branch) -> None:

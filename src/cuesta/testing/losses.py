@@ -1,0 +1,101 @@
+"""What a provider would take, and yet read otherwise than the client means it.
+
+A judge sees one body and tells whether it is valid. Some rules show only beside the client's own
+body: whose words are whose, which tools there are, what stands behind a compaction. Reads JSON by
+the standard library alone, and shares no code with what it judges.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+Json = dict[str, Any]
+
+_OPENING = "<record-of-earlier-work>"
+_TOOL_CHANGES = (
+    "tool_addition", "tool_removal", "additional_tools", "mcp_list_tools", "tool_search_output",
+)  # fmt: skip
+"""Blocks and items that bring tools or take them away (see docs of both providers)."""
+_COMPACTIONS = ("compaction", "context_compaction")
+
+
+def loss(before: bytes, after: bytes) -> str:
+    """Say what went wrong between the client's body and the one that was sent, or nothing.
+
+    Args:
+        before: The client's body.
+        after: What was sent in its place.
+    """
+    if before == after:
+        return ""
+    client, sent = _messages(before), _messages(after)
+    if not client:
+        return ""
+    if sent[-1:] != client[-1:]:
+        return "the last message is not the client's"
+    if _with(client, _TOOL_CHANGES) != _with(sent, _TOOL_CHANGES):
+        return "a message that changes the tools is gone"
+    ours = [i for i, message in enumerate(sent) if _is_ours(message, client)]
+    return _false_voice(client, sent, ours) or _read_by_nobody(client, sent, ours)
+
+
+def _false_voice(client: Sequence[Json], sent: Sequence[Json], ours: Sequence[int]) -> str:
+    """Say where text of ours speaks for somebody else, or brings a cache marker."""
+    if len(ours) > 1:
+        return "there is more than one digest"
+    for i in ours:
+        if sent[i].get("role") != "user":
+            return "the digest does not speak as the user"
+        # Where the digest stands behind words of the client's own, their marker stays.
+        if _markers(sent[i]) > (_markers(client[i]) if _holds(sent[i], client[i]) else 0):
+            return "the digest brings a cache marker"
+    return ""
+
+
+def _read_by_nobody(client: Sequence[Json], sent: Sequence[Json], ours: Sequence[int]) -> str:
+    """Say what the provider does not read because a compaction of its own stands behind it."""
+    newest = max((i for i, m in enumerate(client) if _kinds(m, _COMPACTIONS)), default=-1)
+    if newest < 0:
+        return ""
+    if client[newest] not in sent:
+        return "a compaction made by the provider is gone"
+    gone = any(message not in sent for message in client[newest + 1 :])
+    if gone and not any(i > sent.index(client[newest]) for i in ours):
+        return "the digest stands before a compaction made by the provider"
+    return ""
+
+
+def _messages(body: bytes) -> list[Json]:
+    value = json.loads(body)
+    listed = value.get("messages", value.get("input"))
+    return listed if isinstance(listed, list) else []
+
+
+def _with(messages: Sequence[Json], kinds: Sequence[str]) -> list[Json]:
+    return [message for message in messages if _kinds(message, kinds)]
+
+
+def _kinds(message: Json, kinds: Sequence[str]) -> bool:
+    """Tell whether an item, or a block of a message, is of one of these types."""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    inner = (block.get("type") for block in blocks if isinstance(block, dict))
+    return message.get("type") in kinds or any(kind in kinds for kind in inner)
+
+
+def _is_ours(message: Json, client: Sequence[Json]) -> bool:
+    return _OPENING in json.dumps(message) and message not in client
+
+
+def _holds(sent: Json, own: Json) -> bool:
+    """Tell whether a message is one of the client's with text behind it."""
+    said, now = own.get("content"), sent.get("content")
+    if isinstance(said, str) and isinstance(now, str):
+        return now.startswith(said)
+    return isinstance(said, list) and isinstance(now, list) and now[: len(said)] == said
+
+
+def _markers(message: Json) -> int:
+    return json.dumps(message).count('"cache_control"')
