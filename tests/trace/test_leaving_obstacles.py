@@ -23,6 +23,7 @@ def event(at=0.0, **given):
     [
         ({}, Obstacles(thinking=True)),
         ({"model": OTHER}, Obstacles()),
+        ({"dialect": "openai_chat"}, Obstacles()),
         ({"cliffs": 0}, Obstacles()),
         ({"conversation": ""}, Obstacles()),
         ({"shadow": True}, Obstacles()),

@@ -13,6 +13,8 @@ from cuesta.core.models import checks_prefixes, read_model, window_of
 from cuesta.trace.account import without_cliffs
 from cuesta.trace.event import TraceEvent
 
+_BINDS = "anthropic"
+"""The wire on which thinking comes back as it was bound."""
 _SUMMARY = "a summary"
 """How the reason begins where a harness had its history summarised."""
 
@@ -50,7 +52,7 @@ def obstacles(events: Iterable[TraceEvent], *, window: int = 0, assumed: int = 0
         model = read_model(event.model)
         room = window or window_of(model) or assumed
         size = _whole(event)
-        thinking = thinking or checks_prefixes(model)
+        thinking = thinking or (event.dialect == _BINDS and checks_prefixes(model))
         if room and size > max(room, tokens):
             tokens, limit = size, room
     return Obstacles(thinking, tokens, limit)
