@@ -143,6 +143,18 @@ def test_a_changed_byte_is_never_overlooked(data, block):
     assert_same(read(fast, other), read(plain, other))
 
 
+@pytest.mark.parametrize("border", range(1, 10))
+def test_a_turn_that_goes_on_with_other_messages_is_read_again(border):
+    fast, plain = readers(block=4)
+    messages = talk(12, size=200)
+    read(fast, body(messages))
+    more = {"role": "user", "content": "One more thing."}
+    end = len(talk(border))
+    for goes_on in ([more], [more, *messages[end:]], [messages[end], more]):
+        raw = body([*messages[:end], *goes_on])
+        assert_same(read(fast, raw), read(plain, raw))
+
+
 def test_another_tenant_or_model_is_read_afresh():
     fast, _ = readers()
     raw = body(talk(12, size=300))
