@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format clients clients-ci conformance meter full wheel-check bench \
+.PHONY: demo test lint format clients clients-ci conformance mutants meter full wheel-check bench \
   bench-gate profile clean help
 
 help:            ## Say what can be made
@@ -49,6 +49,9 @@ clients-ci: clients   ## The same, as CI calls it
 conformance: $(VENV)/dev  ## Judge 1,000 generated histories on each wire and print the table
 	@for wire in anthropic openai_chat openai_responses; do \
 	  $(BIN)/python scripts/conformance.py 1000 $$wire || exit 1; done
+
+mutants: $(VENV)/dev  ## Break one rule at a time and see that the tests notice (5 minutes)
+	@$(BIN)/python scripts/mutants.py
 
 meter: $(VENV)/dev    ## Compare the meter's estimates with the bills of saved sessions
 	@$(BIN)/python scripts/meter_errors.py
