@@ -5,7 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format clients clients-ci conformance chaos meter full wheel-check bench \
+.PHONY: demo test lint format clients clients-ci conformance chaos mutants meter full \
+  wheel-check bench \
   bench-gate profile clean help
 
 help:            ## Say what can be made
@@ -52,6 +53,9 @@ conformance: $(VENV)/dev  ## Judge 1,000 generated histories on each wire and pr
 
 chaos: $(VENV)/dev    ## Play 60 conversations of 300 turns through proxies that keep losing everything
 	@$(BIN)/python scripts/chaos.py --workers 2
+
+mutants: $(VENV)/dev  ## Break one rule at a time and see that the tests notice (5 minutes)
+	@$(BIN)/python scripts/mutants.py
 
 meter: $(VENV)/dev    ## Compare the meter's estimates with the bills of saved sessions
 	@$(BIN)/python scripts/meter_errors.py

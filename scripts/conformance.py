@@ -48,7 +48,7 @@ def show(report: Report) -> None:
     print(f"  crossing two cliffs         {report.crossed(2):>8,}")
     print(f"requests                      {report.requests:>8,}")
     print(f"  invalid without Cuesta      {report.invalid_without:>8,}")
-    print(f"  made invalid by Cuesta      {len(report.broken):>8,}")
+    print(f"  broken by Cuesta            {len(report.broken):>8,}")
     print(f"  failed                      {report.failed:>8,}")
     print(f"  behind an external cliff    {report.external:>8,}")
     for action, count in sorted(report.actions.items()):

@@ -110,7 +110,7 @@ def tell_row(name, simulator, turns):
     print(f"\n| {' | '.join(row)} |")  # noqa: T201 - the figures are the point
 
 
-def check_session(name, simulator, turns, *, dialect, path, model, conversations=2):
+def check_session(name, simulator, turns, *, dialect, path, model, conversations=1):
     """Print what was seen in a session of two runs, and check it.
 
     Args:
@@ -120,7 +120,7 @@ def check_session(name, simulator, turns, *, dialect, path, model, conversations
         dialect: The wire that all of them take.
         path: The path that they go to.
         model: The model that they ask.
-        conversations: One in each run, and one for each sub-agent.
+        conversations: One, which a resume goes on with, and one for each sub-agent.
     """
     tell_row(name, simulator, turns)
     calls = [call for call in simulator.calls if call.path == path]

@@ -74,5 +74,5 @@ def test_a_long_session_with_a_subagent_and_a_resume(cuesta, environment, home, 
         check_session(
             f"Claude Code, {'fixed' if options else 'automatic'} threshold",
             simulator, turns_of(cuesta, environment), dialect="anthropic", path="/v1/messages",
-            model=DEFAULT_MODEL, conversations=3,
+            model=DEFAULT_MODEL, conversations=2,
         )  # fmt: skip

@@ -12,6 +12,11 @@ OLD = [{"role": "assistant", "content": "one"}, {"role": "user", "content": "go 
 NEW = [{"role": "assistant", "content": "two"}, {"role": "user", "content": "and on"}]
 CHANGE = {"role": "system", "content": [{"type": "tool_removal", "name": "bash"}]}
 COMPACTION = {"type": "compaction", "encrypted_content": "sealed"}
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+PAUSED, SHORTER = (
+    {"role": "assistant", "content": blocks} for blocks in ([THOUGHT, SEARCH], [SEARCH])
+)
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 
@@ -31,6 +36,8 @@ def body(messages, where="messages"):
         ([TASK, *OLD, CHANGE, *NEW], [TASK, ours(), CHANGE, *NEW]),
         ([COMPACTION, TASK, *OLD, *NEW], [COMPACTION, TASK, ours(), *NEW]),
         ([TASK, *OLD, COMPACTION, *NEW], [TASK, ours(), COMPACTION, *NEW]),
+        ([TASK, *OLD, PAUSED], [TASK, ours(), SHORTER]),
+        ([TASK, *OLD, {**TASK, **MARK}], [TASK, ours(), TASK]),
     ],
 )
 def test_a_rightful_form_loses_nothing(client, sent):
@@ -42,6 +49,7 @@ def test_a_rightful_form_loses_nothing(client, sent):
     ("client", "sent", "told"),
     [
         ([TASK, *OLD, *NEW], [TASK, ours(), NEW[0]], "last message"),
+        ([TASK, *OLD, PAUSED], [TASK, ours(), {**PAUSED, "content": [THOUGHT]}], "last message"),
         ([TASK, *OLD, CHANGE, *NEW], [TASK, ours(), *NEW], "tools is gone"),
         ([TASK, *OLD, *NEW], [TASK, ours("developer"), *NEW], "speak as the user"),
         ([TASK, *OLD, *NEW], [TASK, ours(), ours(), *NEW], "more than one"),

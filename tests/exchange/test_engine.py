@@ -269,6 +269,22 @@ def test_thinking_of_the_kept_turns_is_cut_out_once_and_later_thinking_stays():
     assert len(thoughts(plain[-1].body)) >= 3
 
 
+@pytest.mark.parametrize(
+    "options",
+    [CompactionOptions(profile="paper", threshold=8_000), CompactionOptions(threshold=30_000)],
+    ids=["another profile", "another threshold"],
+)
+def test_under_other_options_what_is_stored_is_served_as_stored(options):
+    over = bench(8_000)
+    conversation = talk(16, words="go on")
+    assert over.send(body(conversation)).event.new_cliff
+    restarted = Bench(Engine(options), dict(over.ledger))
+    conversation += turn(16, size=40)
+    driven = restarted.send(body(conversation))
+    assert driven.body == over.send(body(conversation)).body
+    assert not driven.event.new_cliff
+
+
 @pytest.mark.xfail(strict=True, reason="a sibling's cliff on a shared prefix is taken over")
 def test_a_sibling_asked_again_under_other_options_does_not_compact_what_was_answered_before():
     # Seven turns go by untouched. The proxy restarts with a smaller threshold, a fork of the

@@ -37,9 +37,9 @@ def test_histories_of_every_wire_cross_cliffs():
 
 
 def by_the_model(message):
-    kind = message.get("type", "message")
-    served = kind.endswith("_call") or kind in {"reasoning", "mcp_approval_request"}
-    return message.get("role") == "assistant" or served
+    """Tell whether a message is the model's; an item that no one knows is."""
+    theirs = message.get("type", "message") in {"message", "compaction", "additional_tools"}
+    return message.get("role") == "assistant" or not theirs
 
 
 def is_ours(message):

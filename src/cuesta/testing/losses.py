@@ -31,16 +31,24 @@ def loss(before: bytes, after: bytes) -> str:
     """
     if before == after:
         return ""
-    client, sent = _messages(before), _messages(after)
-    if not client:
+    raw, put = _messages(before), _messages(after)
+    if not raw:
         return ""
-    last = _unthought(client[-1])
-    if last.get("content") != [] and [_unthought(message) for message in sent[-1:]] != [last]:
+    client, sent = list(map(_plain, raw)), list(map(_plain, put))
+    if sent[-1:] not in (client[-1:], _thoughtless(client[-1])):
         return "the last message is not the client's"
     if _with(client, _TOOL_CHANGES) != _with(sent, _TOOL_CHANGES):
         return "a message that changes the tools is gone"
     ours = [i for i, message in enumerate(sent) if _is_ours(message, client)]
-    return _false_voice(client, sent, ours) or _read_by_nobody(client, sent, ours)
+    return _false_voice(raw, put, ours) or _read_by_nobody(client, sent, ours)
+
+
+def _thoughtless(message: Json) -> list[Json]:
+    """Return an unfinished answer without its thinking, which a new cliff takes out."""
+    content = message.get("content")
+    if message.get("role") != "assistant" or not isinstance(content, list):
+        return [message]
+    return [{**message, "content": [b for b in content if b.get("type") not in _THINKING]}]
 
 
 def _false_voice(client: Sequence[Json], sent: Sequence[Json], ours: Sequence[int]) -> str:
@@ -75,13 +83,16 @@ def _messages(body: bytes) -> list[Json]:
     return listed if isinstance(listed, list) else []
 
 
-def _unthought(message: Json) -> Json:
-    """Return a message without its thinking, which a cliff may take out."""
-    content = message.get("content")
-    if message.get("role") != "assistant" or not isinstance(content, list):
-        return message
-    kept = [block for block in content if block.get("type") not in _THINKING]
-    return {**message, "content": kept}
+def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a message without what clients change in it: markers, one text as a string."""
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    plain = {key: _plain(inner) for key, inner in value.items() if key != "cache_control"}
+    if isinstance(plain.get("content"), str):
+        plain["content"] = [{"type": "text", "text": plain["content"]}]
+    return plain
 
 
 def _with(messages: Sequence[Json], kinds: Sequence[str]) -> list[Json]:
