@@ -37,6 +37,7 @@ def body(messages, where="messages"):
         ([COMPACTION, TASK, *OLD, *NEW], [COMPACTION, TASK, ours(), *NEW]),
         ([TASK, *OLD, COMPACTION, *NEW], [TASK, ours(), COMPACTION, *NEW]),
         ([TASK, *OLD, PAUSED], [TASK, ours(), SHORTER]),
+        ([TASK, *OLD, {**PAUSED, "content": [THOUGHT]}], [TASK, ours()]),
         ([TASK, *OLD, {**TASK, **MARK}], [TASK, ours(), TASK]),
     ],
 )

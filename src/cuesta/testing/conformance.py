@@ -2,7 +2,8 @@
 
 One judge sees the client's own bodies and remembers thinking behind the client's own prefixes; the
 other sees what is sent in their place and remembers thinking behind that. A body that the first
-takes and the second refuses is a failure; a body that the first refuses is counted apart.
+takes and the second refuses is a failure, and so is one that loses what the client said; a body
+that the first refuses is counted apart.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from cuesta.testing.driver import Bench, Driven
 from cuesta.testing.histories import ClientHistory, Feature
+from cuesta.testing.losses import loss
 from cuesta.testing.simulator import Conditions, Judge
 from cuesta.testing.simulator.judging import WireJudge
 from cuesta.testing.simulator.registry import judge_of
@@ -34,7 +36,7 @@ class Report:
         checking: How many of them on a model that checks prefixes.
         requests: How many requests in all.
         invalid_without: Requests that were invalid before Cuesta touched them.
-        broken: Requests that only Cuesta made invalid, with how to make each again.
+        broken: Requests that Cuesta made invalid, or that lost something; how to make each again.
         failed: Requests whose planning failed.
         external: Requests behind a cliff that the estimate alone did not cause.
         cliffs: How many conversations crossed how many cliffs.
@@ -94,6 +96,9 @@ def judge_history(
             message = sent.refusal.message if sent.refusal else "unreadable"
             report.broken.append(f"{history.label}: {message} [{driven.note}]")
             continue
+        lost = loss(body, driven.body)
+        if lost:
+            report.broken.append(f"{history.label}: {lost} [{driven.note}]")
         _answer(history, (client, raw.request), (provider, sent.request))
     report.histories += 1
     report.checking += history.checks

@@ -35,20 +35,13 @@ def loss(before: bytes, after: bytes) -> str:
     if not raw:
         return ""
     client, sent = list(map(_plain, raw)), list(map(_plain, put))
-    if sent[-1:] not in (client[-1:], _thoughtless(client[-1])):
+    last = _unthought(client[-1])
+    if last.get("content") != [] and [_unthought(message) for message in sent[-1:]] != [last]:
         return "the last message is not the client's"
     if _with(client, _TOOL_CHANGES) != _with(sent, _TOOL_CHANGES):
         return "a message that changes the tools is gone"
     ours = [i for i, message in enumerate(sent) if _is_ours(message, client)]
     return _false_voice(raw, put, ours) or _read_by_nobody(client, sent, ours)
-
-
-def _thoughtless(message: Json) -> list[Json]:
-    """Return an unfinished answer without its thinking, which a new cliff takes out."""
-    content = message.get("content")
-    if message.get("role") != "assistant" or not isinstance(content, list):
-        return [message]
-    return [{**message, "content": [b for b in content if b.get("type") not in _THINKING]}]
 
 
 def _false_voice(client: Sequence[Json], sent: Sequence[Json], ours: Sequence[int]) -> str:
@@ -81,6 +74,15 @@ def _messages(body: bytes) -> list[Json]:
     value = json.loads(body)
     listed = value.get("messages", value.get("input"))
     return listed if isinstance(listed, list) else []
+
+
+def _unthought(message: Json) -> Json:
+    """Return a message without its thinking, which a cliff may take out."""
+    content = message.get("content")
+    if message.get("role") != "assistant" or not isinstance(content, list):
+        return message
+    kept = [block for block in content if block.get("type") not in _THINKING]
+    return {**message, "content": kept}
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
