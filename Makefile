@@ -6,8 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 
 .PHONY: demo test lint format clients clients-ci conformance chaos mutants meter full \
-  wheel-check bench \
-  bench-gate profile clean help
+  wheel-check bench bench-gate profile clean help
 
 help:            ## Say what can be made
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16

@@ -171,7 +171,7 @@ class Conversation:
         """Return a tool's name and the arguments of a call."""
         chance = self._chance
         tool = chance.choice(_TOOLS)
-        path = f"/work/src/{chance.choice(_WORDS)}/{chance.choice(_WORDS)}.py".encode()
+        path = f"/app/src/{chance.choice(_WORDS)}/{chance.choice(_WORDS)}.py".encode()
         if tool in ("Edit", "Write"):
             return tool.encode(), b'{"file_path":"%s","new_string":"%s"}' % (
                 path,

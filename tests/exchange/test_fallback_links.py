@@ -13,11 +13,11 @@ from cuesta.exchange.fallback import _links
 _KEYS = {"anthropic": "messages", "openai_chat": "messages", "openai_responses": "input"}
 
 
-def _agree(body: bytes, wire: str = "anthropic") -> None:
+def _agree(body: bytes, wire: str = "anthropic", tenant: str = "") -> None:
     dialect = DIALECTS[wire]
     raw = dialect.read(body).messages
-    links = list(chain((dialect.parse(message)[1] for message in raw), wire))
-    assert _links(json.loads(body)[_KEYS[wire]], wire) == links
+    links = list(chain((dialect.parse(message)[1] for message in raw), wire, tenant))
+    assert _links(json.loads(body)[_KEYS[wire]], wire, tenant) == links
 
 
 def test_every_wire_is_known():
@@ -29,6 +29,7 @@ def test_over_conversations(history):
     for number, body in enumerate(requests(history)):
         if number % 6 == 0:
             _agree(body)
+            _agree(body, tenant="somebody")
 
 
 _TEXTS = st.text(max_size=6) | st.sampled_from(["\ud83d", "é", "🚀", ""])

@@ -205,15 +205,18 @@ def test_a_served_call_keeps_its_result(history, options):
 
 
 def _turns(raw: list[bytes], head: int) -> list[list[bytes]]:
-    """Divide the messages behind a head into turns."""
+    """Divide the messages behind a head into turns.
+
+    What stands between the paper's head and the first answer belongs to the first turn.
+    """
     turns: list[list[bytes]] = []
-    before = ""
+    before, answered = "", False
     for message in raw[head:]:
         role = json.loads(message)["role"]
-        if role == "assistant" != before or not turns:
+        if not turns or (role == "assistant" != before and answered):
             turns.append([])
         turns[-1].append(message)
-        before = role
+        before, answered = role, answered or role == "assistant"
     return turns
 
 
@@ -244,6 +247,10 @@ def _matches(raw: list[bytes], sent: list[bytes], *, stripped: bool) -> bool:
     return not rest_of_sent
 
 
+@example(
+    ClientHistory(1, frozenset({Feature.MID_SYSTEM, Feature.TOOL_CHANGES}), turns=8),
+    CompactionOptions(profile="paper", threshold=5000),
+)
 @given(histories(), OPTIONS)
 def test_the_last_message_is_the_clients_and_every_kept_one_is_its_own_but_for_thinking(
     history, options

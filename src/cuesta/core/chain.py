@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from typing import overload
+from collections.abc import Iterable
+
+from cuesta.core.lazy import Lazy
 
 _SEED = b"cuesta-chain-1"
 _ENCODER = json.JSONEncoder(check_circular=False, sort_keys=True, separators=(",", ":"))
@@ -18,7 +19,7 @@ _ENCODER = json.JSONEncoder(check_circular=False, sort_keys=True, separators=(",
 _SIZE = hashlib.sha256().digest_size
 
 
-class Links(Sequence[bytes]):
+class Links(Lazy[bytes]):
     """A conversation's links, one a message, in order: 32 bytes each, and no object for any.
 
     Args:
@@ -42,29 +43,19 @@ class Links(Sequence[bytes]):
         """Return a hash that equal links share."""
         return hash(self.packed[-_SIZE:])
 
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
+    def at(self, i: int) -> bytes:
+        """Return link `i`."""
+        return self.packed[i * _SIZE : (i + 1) * _SIZE]
 
-    @overload
-    def __getitem__(self, index: slice) -> Links: ...
-
-    def __getitem__(self, index: int | slice) -> bytes | Links:
-        """Return one link, or the links of a stretch."""
-        if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
-            if step != 1:
-                raise ValueError("links are taken in order")
-            return Links(self.packed[start * _SIZE : stop * _SIZE])
-        at = index + len(self) if index < 0 else index
-        if not 0 <= at < len(self):
-            raise IndexError(index)
-        return self.packed[at * _SIZE : (at + 1) * _SIZE]
+    def first(self, count: int) -> Links:
+        """Return the links of the first messages."""
+        return Links(self.packed[: count * _SIZE])
 
 
 NO_LINKS = Links()
 
 
-class NewestFirst(Sequence[bytes]):
+class NewestFirst(Lazy[bytes]):
     """A conversation's links from the last one back, made as they are asked for.
 
     Right behind the last one stands the `stem` of the conversation, if it has one.
@@ -83,21 +74,11 @@ class NewestFirst(Sequence[bytes]):
         """Return how many keys there are."""
         return len(self._links) + bool(self._stem)
 
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
-
-    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
-        """Return one link, or a list of some."""
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        if index == 1 and self._stem:
+    def at(self, i: int) -> bytes:
+        """Return key `i`."""
+        if i == 1 and self._stem:
             return self._stem
-        return self._links[-1 if index == 0 else -index]
+        return self._links[-1 if i == 0 else -i]
 
 
 def stem(links: Links) -> bytes:

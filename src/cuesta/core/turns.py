@@ -6,7 +6,8 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import overload
+
+from cuesta.core.lazy import Lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Sums:
         self.barriers.append(self.barriers[-1] + turn.barrier)
 
 
-class Turns(Sequence[Turn]):
+class Turns(Lazy[Turn]):
     """The turns of a conversation, in order and without gaps; they never change.
 
     Args:
@@ -136,17 +137,8 @@ class Turns(Sequence[Turn]):
     def _columns(self) -> tuple[object, ...]:
         return self.head, self.stops, self._flags, self.sums
 
-    @overload
-    def __getitem__(self, index: int) -> Turn: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Turn, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Turn | tuple[Turn, ...]:
-        """Return one turn, or a tuple of some."""
-        if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self))))
-        i = index + len(self) if index < 0 else index
+    def at(self, i: int) -> Turn:
+        """Return turn `i`."""
         flags, tokens, thinking = self._flags[i], self.sums.tokens, self.sums.thinking
         return Turn(
             start=self.stops[i - 1] if i else self.head,

@@ -186,6 +186,7 @@ class Engine:
             visit.body,
             visit.claim.dialect,
             self._frozen,
+            tenant=visit.tenant,
             committing=visit.attempt.committing,
         )
         return Plan(found.body, "failed", f"{reason}; sent the {found.form}", "")

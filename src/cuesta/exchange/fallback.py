@@ -45,7 +45,12 @@ class Fallback:
 
 
 def fail_open(
-    body: bytes, dialect: str, frozen: Recent[bytes, Frozen], *, committing: bool
+    body: bytes,
+    dialect: str,
+    frozen: Recent[bytes, Frozen],
+    *,
+    tenant: str = "",
+    committing: bool,
 ) -> Generator[Command, Event, Fallback]:
     """Find the nearest valid form of a request whose planning failed. Never raises.
 
@@ -53,21 +58,27 @@ def fail_open(
         body: The client's decompressed body.
         dialect: The wire API's name, which the chain is seeded with.
         frozen: What the epochs in force begin with, by their ledger keys.
+        tenant: Who asks; see `events.Arrived`.
         committing: Whether a new cliff may have been written before the failure, so that the ledger
             may hold an epoch whose bytes were never sent.
     """
     try:
-        return (yield from _nearest(body, dialect, frozen, committing=committing))
+        request = json.loads(body)
+        links = _links(request[_WIRES[dialect].key], dialect, tenant)
+        return (yield from _nearest(request, dialect, links, frozen, committing=committing))
     except Exception:  # noqa: BLE001 - whatever it is, the original is all there is
         return Fallback(None, "original bytes")
 
 
 def _nearest(
-    body: bytes, dialect: str, frozen: Recent[bytes, Frozen], *, committing: bool
+    request: dict[str, Any],
+    dialect: str,
+    links: Sequence[bytes],
+    frozen: Recent[bytes, Frozen],
+    *,
+    committing: bool,
 ) -> Generator[Command, Event, Fallback]:
-    request = json.loads(body)
     wire = _WIRES[dialect]
-    links = _links(request[wire.key], dialect)
     known = links[:-1] if committing else links
     past = yield from _past_a_cliff(known)
     epoch = _epoch(known, frozen, past)
@@ -84,9 +95,10 @@ def _nearest(
     return Fallback(stripped, "original without thinking" if stripped else "original bytes")
 
 
-def _links(messages: Sequence[Any], dialect: str) -> list[bytes]:
+def _links(messages: Sequence[Any], dialect: str, tenant: str = "") -> list[bytes]:
     """Name every prefix of the conversation as the ledger does."""
-    link = hashlib.sha256(b"cuesta-chain-1\0\0" + dialect.encode()).digest()
+    seed = f"cuesta-chain-1\0{tenant}\0{dialect}"
+    link = hashlib.sha256(seed.encode()).digest()
     links = []
     for message in messages:
         plain = _WIRES[dialect].plain(message)

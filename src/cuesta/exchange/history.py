@@ -10,9 +10,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 from cuesta.core.chain import Links
+from cuesta.core.lazy import Lazy
 from cuesta.core.transcript import Outline, Role, Transcript
 
 _ROLES = (Role.SYSTEM, Role.USER, Role.ASSISTANT)
@@ -79,7 +79,7 @@ class Columns:
 NO_COLUMNS = Columns(array("q"), array("q"), b"")
 
 
-class Outlines(Sequence[Outline]):
+class Outlines(Lazy[Outline]):
     """All outlines of a request: the columns of its known beginning, and what was read behind it.
 
     Args:
@@ -97,23 +97,12 @@ class Outlines(Sequence[Outline]):
         """Return how many messages there are."""
         return self._count + len(self._news)
 
-    @overload
-    def __getitem__(self, index: int) -> Outline: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Outline]: ...
-
-    def __getitem__(self, index: int | slice) -> Outline | Sequence[Outline]:
-        """Return one outline, or a list of some."""
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        at = index + len(self) if index < 0 else index
-        if not 0 <= at < len(self):
-            raise IndexError(index)
-        return self._columns[at] if at < self._count else self._news[at - self._count]
+    def at(self, i: int) -> Outline:
+        """Return the outline of message `i`."""
+        return self._columns[i] if i < self._count else self._news[i - self._count]
 
 
-class Slices(Sequence[bytes]):
+class Slices(Lazy[bytes]):
     """The raw messages of a body, cut out when they are asked for.
 
     Args:
@@ -131,17 +120,9 @@ class Slices(Sequence[bytes]):
         """Return how many messages there are."""
         return len(self.starts)
 
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
-
-    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
-        """Return one raw message, or a list of some."""
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        return self._body[self.starts[index] : self.stops[index]]
+    def at(self, i: int) -> bytes:
+        """Return raw message `i`."""
+        return self._body[self.starts[i] : self.stops[i]]
 
 
 @dataclass(frozen=True, slots=True)

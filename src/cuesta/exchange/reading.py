@@ -165,7 +165,7 @@ class Reader:
             links = chain(digests, self._realm, tenant)
             outlines: Sequence[Outline] = news
         else:
-            links = continued(history.links[: body.count], digests)
+            links = continued(history.links.first(body.count), digests)
             outlines = Outlines(history.columns, body.count, news)
         reading = Reading(self.dialect, body, outlines, links, parsed)
         self._remember(raw, tenant, body, reading)
@@ -257,7 +257,7 @@ class Reader:
         columns = known.columns if known else NO_COLUMNS
         history = History(
             (reading.meter.name, tenant), members, starts[:count], stops[:count],
-            reading.links[:count],
+            reading.links.first(count),
             columns.extended(body.count, reading.outlines[body.count : count]),
             replace(reading.whole, outlines=(), turns=reading.whole.turns.extended(turns, ())),
             reading.first_call,

@@ -19,7 +19,7 @@ from cuesta.core.errors import RequestError
 from cuesta.dialects.beginnings import Beginning
 from cuesta.exchange.events import Accepted, Refused
 from cuesta.proxy.answer import Answer, Head, error_answer, own_answer
-from cuesta.proxy.decode import UndecodableError, decode, decoder_for
+from cuesta.proxy.decode import UndecodableError, decode, decoder_for, is_plain
 from cuesta.proxy.headers import end_to_end, note_header
 from cuesta.proxy.upstream import UpstreamError
 
@@ -238,7 +238,7 @@ class _Reader:
     """
 
     def __init__(self, encoding: str) -> None:
-        plain = encoding.strip().lower() in ("", "identity")
+        plain = is_plain(encoding)
         self._decoder = None if plain else decoder_for(encoding)
         self.able = plain or self._decoder is not None
         """Whether the coding is known; if not, nothing comes out."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from cuesta.exchange.events import Answered, Arrived, Refuse, Send
 from cuesta.proxy.course import Course
-from cuesta.proxy.decode import UndecodableError, decode
+from cuesta.proxy.decode import UndecodableError, decode, is_plain
 from cuesta.proxy.headers import for_exchange, for_upstream, value
 from cuesta.proxy.relay import Outgoing, Relay
 from cuesta.proxy.upstream import Body
@@ -138,7 +138,7 @@ class Visit:
 
     async def _decoded(self) -> bytes:
         encoding = value(self._call.headers, b"content-encoding").decode("latin-1")
-        if not self._call.body or encoding.strip().lower() in ("", "identity"):
+        if not self._call.body or is_plain(encoding):
             return self._call.body
         work = partial(decode, self._call.body, encoding, DECODED_LIMIT)
         return await self._house.workers.on_body(work)

@@ -14,8 +14,8 @@ of the kept turns, all of it, at the cliff.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
 from operator import sub
+from statistics import median
 
 from cuesta.core.ledger import Cliff
 from cuesta.core.policy import AUTOMATIC_FLOOR, TIGHT_MULTIPLE, automatic_threshold, ladder
@@ -116,7 +116,7 @@ class _Walk:
         case = self.case
         if case.policy.threshold:
             return case.policy.threshold
-        typical = _median(map(sub, self.tokens[1 : border + 1], self.tokens))
+        typical = median(map(sub, self.tokens[1 : border + 1], self.tokens))
         return automatic_threshold(self.head, typical, case.policy.keep_turns, case.window)
 
     def _size(self, cliffs: list[Cliff], border: int) -> int:
@@ -245,13 +245,6 @@ class _Walk:
             cliffs = cliffs[:-1]
         previous = cliffs[-1].cut if cliffs else 0
         return (*cliffs, self._build(safe, self.now, previous, external=True))
-
-
-def _median(values: Iterable[int]) -> float:
-    """Return the median; `statistics` costs two megabytes and as much as a start allows."""
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return (ordered[middle] + ordered[~middle]) / 2
 
 
 def last_cut(transcript: Transcript, wanted: int) -> int:
