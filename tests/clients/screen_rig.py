@@ -73,9 +73,14 @@ class Screen:
     def end(self, words="/exit"):
         """Leave the agent; return the command's status and what is on the screen."""
         self.type(words)
-        self.wait(lambda: self._ask("display-message", "-p", "#{pane_dead}").strip() == "1")
-        status = self._ask("display-message", "-p", "#{pane_dead_status}")
-        return int(status), self.text
+        # A pane is dead when its terminal closes; the status comes when the command is reaped.
+        self.wait(self._end)
+        return int(self._end()), self.text
+
+    def _end(self):
+        """Return the status or the signal that the command ended with, or nothing."""
+        how = "#{pane_dead_status}#{?pane_dead_signal,signal #{pane_dead_signal},}"
+        return self._ask("display-message", "-p", how).strip()
 
     def _ask(self, *words, check=True):
         return subprocess.run(
