@@ -1,0 +1,1 @@
+"""Reading the sessions that agent programs save: one file a format, recognised by content."""
