@@ -1,0 +1,253 @@
+"""Which threshold suits somebody's sessions: the closed form, the replayed optimum, and the band.
+
+Sessions are read three times, one after the other, and none is kept: for their shapes, at a grid of
+thresholds, and between those that came out best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise, product, takewhile
+from math import inf, log2, sqrt
+
+from cuesta.core.models import read_model, window_of
+from cuesta.core.policy import WINDOW_SHARE
+from cuesta.lab.closed_form import Shape, base_of, floor_of, formula
+from cuesta.lab.measured import CACHES, Measured, Point, Tuning
+from cuesta.lab.prepared import Prepared
+
+FEW = 5
+"""With fewer sessions a band says more about them than about the next one."""
+_LEAST = 1_000
+"""The smallest threshold that the proxy takes."""
+_STEPS = 4
+"""Thresholds of the grid for each doubling."""
+_NEAR = 1.05
+"""An optimum up to this many times the floor sits at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The best threshold for one model of the cache and one number of extra steps a cliff.
+
+    Attributes:
+        cache: `engine` or `perfect`.
+        extra: r: extra steps a cliff.
+        formula: The closed form's threshold in tokens, no lower than the floor.
+        formula_cost: What it costs when it is replayed, in dollars.
+        best: The cheapest threshold that was replayed, in tokens.
+        best_cost: What it costs.
+        low: The lowest threshold next to the best that costs little more.
+        high: The highest one; None where never dropping costs little more.
+        at_floor: Whether the best leaves no room to grow: as cheap as can be only because what the
+            drops forget costs nothing here.
+    """
+
+    cache: str
+    extra: float
+    formula: int
+    formula_cost: float
+    best: int
+    best_cost: float
+    low: int
+    high: int | None
+    at_floor: bool
+
+    @property
+    def ratio(self) -> float:
+        """The closed form's cost beside the least cost."""
+        return self.formula_cost / self.best_cost if self.best_cost else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What was found for one group of sessions.
+
+    Attributes:
+        name: The harness, with the model where groups are by model.
+        models: How many sessions mostly asked which model.
+        sessions: How many sessions there are.
+        calls: How many calls they hold.
+        worth: What they cost with nothing dropped, in the engine model; dollars.
+        top: The threshold from which on nothing is dropped.
+        floor: The smallest threshold with room to grow.
+        shapes: By model of the cache; empty where no session is long enough.
+        points: By threshold, ascending; 0 is the automatic one.
+        answers: By model of the cache and extra steps.
+        advice: The threshold to use, or None where dropping does not pay.
+    """
+
+    name: str
+    models: Mapping[str, int]
+    sessions: int
+    calls: int
+    worth: float
+    top: int
+    floor: int
+    shapes: Mapping[str, Sequence[Shape]]
+    points: Mapping[int, Point]
+    answers: Sequence[Answer]
+    advice: int | None
+
+    def answer(self, cache: str, extra: float) -> Answer:
+        """Return one of the answers."""
+        return next(a for a in self.answers if (a.cache, a.extra) == (cache, extra))
+
+
+def tune(
+    sessions: Iterable[Prepared],
+    tuning: Tuning,
+    name: Callable[[Measured], str] = lambda measured: measured.prepared.session.harness,
+) -> list[Tuned]:
+    """Find the thresholds that suit sessions.
+
+    Args:
+        sessions: They are gone through three times, so an iterator will not do.
+        tuning: How thresholds are compared.
+        name: The group that a session belongs to.
+
+    Returns:
+        One a group, by name.
+
+    Raises:
+        UnknownModelError: If a model has no price.
+    """
+    groups: dict[str, _Group] = {}
+    for group, measured in _measured(sessions, tuning, name):
+        groups.setdefault(group, _Group(group, tuning)).look(measured)
+    for step in (_Group.grid, _Group.between):
+        thresholds = {group: step(found) for group, found in groups.items()}
+        for group, measured in _measured(sessions, tuning, name):
+            groups[group].add(measured.points(thresholds[group]))
+    return [groups[group].tuned() for group in sorted(groups)]
+
+
+def _measured(
+    sessions: Iterable[Prepared], tuning: Tuning, name: Callable[[Measured], str]
+) -> Iterator[tuple[str, Measured]]:
+    for prepared in sessions:
+        if prepared.calls:
+            measured = Measured(prepared, tuning)
+            yield name(measured), measured
+
+
+class _Group:
+    def __init__(self, name: str, tuning: Tuning) -> None:
+        self.name = name
+        self.tuning = tuning
+        self.models: dict[str, int] = {}
+        self.sessions = self.calls = self.top = 0
+        self.worth = self.heads = 0.0
+        self.shapes: dict[str, list[Shape]] = {}
+        self.points: dict[int, Point] = {}
+
+    def look(self, measured: Measured) -> None:
+        """Take a session's shape in."""
+        self.models[measured.model] = self.models.get(measured.model, 0) + 1
+        self.sessions += 1
+        self.calls += len(measured.prompts)
+        self.worth += measured.worth
+        self.heads += measured.prompts[0]
+        self.top = max(self.top, measured.top)
+        for cache, shape in measured.shapes().items():
+            self.shapes.setdefault(cache, []).append(shape)
+
+    @property
+    def floor(self) -> int:
+        """The smallest threshold with room to grow."""
+        shapes = next(iter(self.shapes.values()), None)
+        base = base_of(shapes) if shapes else self.heads / self.sessions
+        return max(floor_of(base, self.tuning.policy), _LEAST)
+
+    def formula(self, cache: str, extra: float) -> int:
+        """Return the closed form's threshold: between the floor and what is never reached."""
+        shapes = self.shapes.get(cache)
+        found = formula(shapes, extra) if shapes else inf
+        return round(min(max(found, self.floor), max(self.top, self.floor)))
+
+    def grid(self) -> set[int]:
+        """Return thresholds from half the floor to the top, the closed form's and the automatic."""
+        low = max(self.floor // 2, _LEAST)
+        count = max(0, round(_STEPS * log2(max(self.top / low, 1))))
+        steps = {round(low * 2 ** (i / _STEPS)) for i in range(count + 1)}
+        return steps | {0, self.floor, self.top} | {self.formula(*case) for case in self._cases()}
+
+    def between(self) -> set[int]:
+        """Return thresholds halfway from each best one to its neighbours, not replayed yet."""
+        known = self._thresholds()
+        found: set[int] = set()
+        for case in self._cases():
+            at = known.index(self._best(*case))
+            around = known[max(at - 1, 0) : at + 2]
+            found |= {round(sqrt(one * other)) for one, other in pairwise(around)}
+        return found - set(known)
+
+    def add(self, points: Mapping[int, Point]) -> None:
+        """Add what a session costs at thresholds."""
+        for threshold, point in points.items():
+            known = self.points.get(threshold)
+            self.points[threshold] = known + point if known else point
+
+    def tuned(self) -> Tuned:
+        """Return what was found."""
+        answers = [self._answer(*case) for case in self._cases()]
+        wanted = ("engine", self.tuning.extra)
+        advice = next(self._advice(a) for a in answers if (a.cache, a.extra) == wanted)
+        return Tuned(
+            self.name, self.models, self.sessions, self.calls, self.worth, self.top, self.floor,
+            self.shapes, dict(sorted(self.points.items())), answers, advice,
+        )  # fmt: skip
+
+    def _cases(self) -> Iterator[tuple[str, float]]:
+        return product(CACHES, self.tuning.extras)
+
+    def _thresholds(self) -> list[int]:
+        return sorted(threshold for threshold in self.points if threshold)
+
+    def _cost(self, threshold: int, cache: str, extra: float) -> float:
+        return self.points[threshold].costs[cache].total(extra)
+
+    def _best(self, cache: str, extra: float) -> int:
+        """Return the cheapest threshold; among equals the highest, which forgets least."""
+        return min(self._thresholds(), key=lambda t: (self._cost(t, cache, extra), -t))
+
+    def _answer(self, cache: str, extra: float) -> Answer:
+        best = self._best(cache, extra)
+        least = self._cost(best, cache, extra)
+        most = least * (1 + self.tuning.within)
+        known = self._thresholds()
+        up = [t for t in known if t >= best]
+        down = [t for t in reversed(known) if t <= best]
+        near = partial(takewhile, lambda t: self._cost(t, cache, extra) <= most)
+        low, high = [*near(down)][-1], [*near(up)][-1]
+        chosen = self.formula(cache, extra)
+        return Answer(
+            cache=cache,
+            extra=extra,
+            formula=chosen,
+            formula_cost=self._cost(chosen, cache, extra),
+            best=best,
+            best_cost=least,
+            low=low,
+            high=high if self.points[high].cliffs else None,
+            at_floor=best <= _NEAR * self.floor,
+        )
+
+    def _advice(self, answer: Answer) -> int | None:
+        """Return the closed form's threshold moved into the band and rounded, if dropping pays."""
+        if answer.high is None:
+            return None
+        low = max(answer.low, min(self.floor, answer.high))
+        wanted = min(max(answer.formula, low), answer.high)
+        windows = filter(None, (window_of(read_model(model)) for model in self.models))
+        wanted = min([wanted, *(int(WINDOW_SHARE * window) for window in windows)])
+        plain = _two_figures(wanted)
+        return plain if low <= plain <= answer.high else wanted
+
+
+def _two_figures(tokens: int) -> int:
+    """Round a threshold to how people write it."""
+    unit = 10 ** max(len(str(tokens)) - 2, 0)
+    return round(tokens / unit) * unit
