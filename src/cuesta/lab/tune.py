@@ -249,5 +249,5 @@ class _Group:
 
 def _two_figures(tokens: int) -> int:
     """Round a threshold to how people write it."""
-    unit = 10 ** max(len(str(tokens)) - 2, 0)
+    unit: int = 10 ** max(len(str(tokens)) - 2, 0)
     return round(tokens / unit) * unit
