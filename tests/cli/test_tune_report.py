@@ -8,7 +8,6 @@ from cuesta.cli.tuned import as_json, lines, reasons
 from cuesta.core.prices import PriceBook
 from cuesta.core.usage import Usage
 from cuesta.lab.measured import Tuning
-from cuesta.lab.prepared import prepare
 from cuesta.lab.tune import tune
 from cuesta.trace.session import Call, Session
 
@@ -26,14 +25,14 @@ def session(calls, harness="made-up", model="claude-opus-5"):
         messages.append({"role": "assistant", "content": [asked]})
         messages.append({"role": "user", "content": [told]})
     raw = tuple(json.dumps(message).encode() for message in messages)
-    return prepare(Session(harness, str(calls), "anthropic", raw, tuple(made)))
+    return Session(harness, str(calls), "anthropic", raw, tuple(made))
 
 
 @pytest.fixture(scope="module")
 def found():
     long = [session(calls) for calls in (60, 70, 80, 90, 100)]
     few = [session(90, "made-up by somebody who likes names that fill a whole line"), session(3)]
-    return tune([*long[:4], *few, long[4]], TUNING)
+    return tune([*long[:4], *few, long[4]], TUNING).groups
 
 
 def test_the_report_fits_80_columns(found):
@@ -59,7 +58,7 @@ def test_few_sessions_are_said_to_be_too_few(found):
 
 
 def test_where_dropping_earns_nothing_no_flag_is_named():
-    report = " ".join("\n".join(lines(tune([session(4)], TUNING), TUNING)).split())
+    report = " ".join("\n".join(lines(tune([session(4)], TUNING).groups, TUNING)).split())
     assert "Leave the threshold automatic" in report
     assert "--threshold" not in report
     assert "1 session, 4 calls" in report

@@ -1,34 +1,35 @@
 """Tuning: the closed form beside the replayed optimum, the band, the floor, and when not to say."""
 
+from dataclasses import replace
+
 import pytest
 from even_sessions import even_session
 
 from cuesta.core.errors import UnknownModelError
-from cuesta.core.models import window_of
+from cuesta.core.models import read_model, window_of
 from cuesta.core.policy import WINDOW_SHARE, profile
 from cuesta.core.prices import PriceBook
 from cuesta.lab.measured import Measured, Tuning
 from cuesta.lab.prepared import prepare
-from cuesta.lab.tune import tune
+from cuesta.lab.tune import Found, tune
 
 TUNING = Tuning(PriceBook())
 
 
-def prepared(*sessions):
-    return [prepare(session) for session in sessions]
+def only(*sessions, tuning=TUNING):
+    (found,) = tune(sessions, tuning).groups
+    return found
 
 
 @pytest.fixture(scope="module")
 def long():
     """Six sessions that all grow far beyond what pays."""
-    sessions = [even_session(90 + 10 * n, 700 + 60 * n, name=str(n)) for n in range(6)]
-    return prepared(*sessions)
+    return [even_session(60 + 8 * n, 1_000 + 60 * n, name=str(n)) for n in range(6)]
 
 
 @pytest.fixture(scope="module")
 def tuned(long):
-    (found,) = tune(long, TUNING)
-    return found
+    return only(*long)
 
 
 def test_the_closed_form_costs_little_more_than_the_replayed_optimum(tuned):
@@ -80,25 +81,29 @@ def test_ever_fewer_sessions_cross_ever_higher_thresholds(tuned):
     assert points[-1].worth == 0
 
 
-def test_the_same_sessions_give_the_same_answer(long, tuned):
-    assert tune(long, TUNING) == [tuned]
+def backwards(function, tasks):
+    """Run a function over sessions, the last one first."""
+    return [(number, function(task)) for number, task in reversed([*enumerate(tasks)])]
+
+
+def test_the_same_sessions_give_the_same_answer_whoever_is_faster(long, tuned):
+    assert tune(long, TUNING, backwards).groups == (tuned,)
 
 
 def test_a_session_costs_the_same_whatever_it_is_measured_with(long):
-    measured = Measured(long[0], TUNING)
+    measured = Measured(prepare(long[0]), TUNING)
     together = measured.points([0, 30_000, 60_000])
     assert {t: measured.points([t])[t] for t in together} == together
 
 
 def test_from_the_top_on_nothing_is_dropped(long):
-    measured = Measured(long[0], TUNING)
+    measured = Measured(prepare(long[0]), TUNING)
     points = measured.points([measured.top - 1_000, measured.top])
     assert [point.cliffs for point in points.values()] == [1, 0]
 
 
 def test_a_cliff_costs_its_extra_steps_and_nothing_else():
-    (one,) = prepared(even_session(40))
-    point = Measured(one, TUNING).points([45_000])[45_000]
+    point = Measured(prepare(even_session(40)), TUNING).points([45_000])[45_000]
     cost = point.costs["perfect"]
     # A sonnet's step from a base of 23 to 30 thousand tokens: cached, 900 new ones, 60 answered.
     least = (23_000 * 0.3 + 900 * 3 + 60 * 15) / 1e6
@@ -109,44 +114,54 @@ def test_a_cliff_costs_its_extra_steps_and_nothing_else():
 
 
 def test_short_sessions_have_no_shape_and_no_advice():
-    (found,) = tune(prepared(even_session(4), even_session(6)), TUNING)
+    found = only(even_session(4), even_session(6))
     assert found.shapes == {}
     assert found.advice is None
     answer = found.answer("engine", 3)
-    assert (answer.high, answer.formula, answer.ratio) == (None, found.top, 1)
+    assert (answer.high, answer.formula, answer.ratio) == (None, found.floor, 1)
 
 
 def test_a_session_without_a_call_is_no_session():
-    assert tune(prepared(even_session(0)), TUNING) == []
+    assert tune([even_session(0)], TUNING) == Found((), ())
 
 
 def test_one_call_is_a_session():
-    (found,) = tune(prepared(even_session(1)), TUNING)
+    found = only(even_session(1))
     assert (found.sessions, found.calls, found.advice) == (1, 1, None)
 
 
-def test_groups_are_told_apart_by_name():
-    sessions = prepared(
-        even_session(50, harness="b"), even_session(50, harness="a", model="claude-opus-5")
-    )
-    assert [found.name for found in tune(sessions, TUNING)] == ["a", "b"]
-    by_model = tune(sessions, TUNING, lambda measured: measured.model)
-    assert [found.name for found in by_model] == ["claude-opus-5", "claude-sonnet-4-5"]
+def test_a_session_that_cannot_be_read_is_named_and_costs_no_other():
+    broken = replace(even_session(3, name="broken"), messages=(b"[]",) * 7)
+    found = tune([broken, even_session(5)], TUNING)
+    assert [one.sessions for one in found.groups] == [1]
+    assert [reason.split(":")[0] for reason in found.refused] == ["made-up broken"]
+
+
+def test_groups_are_told_apart_by_harness_and_by_model():
+    sessions = [
+        even_session(30, harness="b"),
+        even_session(30, harness="a", model="claude-opus-5"),
+        even_session(30, harness="a"),
+    ]
+    assert [found.name for found in tune(sessions, TUNING).groups] == ["a", "b"]
+    by_model = tune(sessions, replace(TUNING, by_model=True)).groups
+    names = ["a, claude-opus-5", "a, claude-sonnet-4-5", "b, claude-sonnet-4-5"]
+    assert [found.name for found in by_model] == names
 
 
 def test_a_model_without_a_price_is_named():
     with pytest.raises(UnknownModelError, match="gpt-oss"):
-        tune(prepared(even_session(3, model="gpt-oss")), TUNING)
+        tune([even_session(3, model="gpt-oss")], TUNING)
 
 
 def test_the_advice_leaves_room_in_the_window():
     long = even_session(110, growth=3_000, fixed=70_000)
-    (found,) = tune(prepared(long), TUNING)
-    window = window_of(Measured(prepare(long), TUNING).prepared.model(long.calls[0]))
+    found = only(long)
+    window = window_of(read_model(long.calls[0].model))
     assert found.answer("engine", 3).best > WINDOW_SHARE * window
     assert found.advice <= WINDOW_SHARE * window
 
 
 def test_the_papers_profile_can_be_tuned_too(long):
-    (found,) = tune(long[:2], Tuning(PriceBook(), profile("paper")))
+    found = only(*long[:2], tuning=Tuning(PriceBook(), profile("paper")))
     assert found.answer("perfect", 3).ratio <= 1.06

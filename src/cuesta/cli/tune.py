@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from cuesta.cli import tell
 from cuesta.cli.options import Parser
 from cuesta.cli.tuned import as_json, lines
-from cuesta.core.errors import CuestaError, RequestError
+from cuesta.core.errors import CuestaError
 from cuesta.core.policy import PROFILES, profile
 from cuesta.core.prices import PriceBook
-from cuesta.lab.measured import Measured, Tuning
-from cuesta.lab.prepared import Prepared, prepare
+from cuesta.lab.measured import Tuning
 from cuesta.lab.tune import tune
 
 if TYPE_CHECKING:
@@ -52,16 +51,21 @@ def main(argv: list[str]) -> int:
         profile(arguments.profile),
         tuple(sorted({*_EXTRAS, arguments.extra})),
         arguments.extra,
+        by_model=arguments.by_model,
     )
     sessions = Saved(arguments.paths)
-    found = tune(sessions, tuning, _by_model if arguments.by_model else _by_harness)
-    sessions.end()
-    if not found:
+    try:
+        found = tune(sessions, tuning)
+    finally:
+        sessions.end()
+    for reason in found.refused:
+        tell(f"warning: left out {reason}")
+    if not found.groups:
         raise CuestaError("no session with a model call was found; name files or folders")
     if arguments.json:
-        print(json.dumps(as_json(found, tuning), indent=2))
+        print(json.dumps(as_json(found.groups, tuning), indent=2))
     else:
-        print("\n".join(lines(found, tuning)))
+        print("\n".join(lines(found.groups, tuning)))
     return 0
 
 
@@ -99,14 +103,6 @@ def _extra(text: str) -> float:
     return value
 
 
-def _by_harness(measured: Measured) -> str:
-    return measured.prepared.session.harness
-
-
-def _by_model(measured: Measured) -> str:
-    return f"{measured.prepared.session.harness}, {measured.model}"
-
-
 class Saved:
     """Saved sessions, read again each time they are gone through; it says how far it is.
 
@@ -120,17 +116,13 @@ class Saved:
         self._began = time.monotonic()
         self._told = False
 
-    def __iter__(self) -> Iterator[Prepared]:
-        """Yield them one by one, made ready; one that no dialect reads is left out."""
+    def __iter__(self) -> Iterator[Session]:
+        """Yield them one by one."""
         phase = _PASSES[min(self._passes, len(_PASSES) - 1)]
         self._passes += 1
         for number, session in enumerate(read(self._paths), 1):
             self._tell(f"{phase}: {number} sessions")
-            try:
-                yield prepare(session)
-            except RequestError as error:
-                if self._passes == 1:
-                    tell(f"{session.harness} {session.name} was left out: {error}")
+            yield session
 
     def end(self) -> None:
         """Clear the line that says how far it is."""

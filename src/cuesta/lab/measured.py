@@ -10,6 +10,7 @@ from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
 
+from cuesta.core.errors import RequestError
 from cuesta.core.meter import round_up
 from cuesta.core.models import read_model
 from cuesta.core.policy import AUTOMATIC_FLOOR, AUTOMATIC_MULTIPLE, Policy, profile
@@ -17,10 +18,11 @@ from cuesta.core.prices import Price, PriceBook
 from cuesta.core.usage import Usage
 from cuesta.lab.closed_form import Shape
 from cuesta.lab.cost import engine, perfect, rules_for
-from cuesta.lab.prepared import Prepared
+from cuesta.lab.prepared import Prepared, prepare
 from cuesta.lab.replay import Replay, Step, replay
 from cuesta.strategies.cliff import CliffStrategy
 from cuesta.strategies.keep_all import KeepAll
+from cuesta.trace.session import Session
 
 CACHES: Mapping[str, Callable[[Sequence[Step]], list[Usage]]] = MappingProxyType(
     {"engine": engine, "perfect": perfect}
@@ -38,6 +40,7 @@ class Tuning:
         extras: r: the numbers of extra steps a cliff that are looked at.
         extra: The one of them that the advice rests on.
         within: Part of the least cost by which a threshold of the band may be dearer.
+        by_model: Whether a group is one model's sessions of a harness, not all of them.
     """
 
     book: PriceBook
@@ -45,6 +48,11 @@ class Tuning:
     extras: tuple[float, ...] = (0, 1, 3, 5)
     extra: float = 3
     within: float = 0.03
+    by_model: bool = False
+
+    def group(self, session: Session) -> str:
+        """Return the name of the group that a session with calls belongs to."""
+        return f"{session.harness}, {main_model(session)}" if self.by_model else session.harness
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,73 @@ class Point:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One session at first sight.
+
+    Attributes:
+        group: The group that it belongs to.
+        model: The key of the model that most of its calls asked.
+        calls: How many calls it has.
+        first: Its first prompt, in tokens.
+        top: The threshold from which on nothing is dropped.
+        worth: What it costs with nothing dropped, in the engine model; dollars.
+        shapes: By model of the cache; empty where it is too short to say.
+    """
+
+    group: str
+    model: str
+    calls: int
+    first: int
+    top: int
+    worth: float
+    shapes: Mapping[str, Shape]
+
+
+def look(session: Session, tuning: Tuning) -> Look | str | None:
+    """Look at a session.
+
+    Returns:
+        What it is like; why it cannot be read; or None if it has no call.
+    """
+    if not session.calls:
+        return None
+    try:
+        prepared = prepare(session)
+    except RequestError as error:
+        return f"{session.harness} {session.name}: {error}"
+    one = Measured(prepared, tuning)
+    return Look(
+        tuning.group(session), main_model(session), len(one.prompts), one.prompts[0], one.top,
+        one.worth, one.shapes(),
+    )  # fmt: skip
+
+
+def measure(
+    session: Session, tuning: Tuning, thresholds: Mapping[str, Iterable[int]]
+) -> tuple[str, dict[int, Point]] | None:
+    """Measure a session at its group's thresholds.
+
+    Returns:
+        The group and what the session costs, by threshold; None if it has no call or cannot be
+        read.
+    """
+    if not session.calls:
+        return None
+    try:
+        prepared = prepare(session)
+    except RequestError:
+        return None
+    group = tuning.group(session)
+    return group, Measured(prepared, tuning).points(thresholds[group])
+
+
+def main_model(session: Session) -> str:
+    """Return the key of the model that most of a session's calls asked."""
+    names = Counter(call.model for call in session.calls)
+    return read_model(names.most_common(1)[0][0]).key
+
+
 class Measured:
     """One session, to be measured at any threshold.
 
@@ -112,12 +187,6 @@ class Measured:
         self.prompts = [step.prompt for step in self.kept.steps]
         self._growth = median([b - a for a, b in pairwise(self.prompts)] or [0])
         self._output = median([step.output for step in self.kept.steps])
-
-    @property
-    def model(self) -> str:
-        """The key of the model that most of the calls asked."""
-        names = Counter(step.model for step in self.kept.steps)
-        return read_model(names.most_common(1)[0][0]).key
 
     @cached_property
     def worth(self) -> float:

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product, takewhile
 from math import inf, log2, sqrt
+from typing import Protocol, TypeVar
 
 from cuesta.core.models import read_model, window_of
 from cuesta.core.policy import WINDOW_SHARE
 from cuesta.lab.closed_form import Shape, base_of, floor_of, formula
-from cuesta.lab.measured import CACHES, Measured, Point, Tuning
-from cuesta.lab.prepared import Prepared
+from cuesta.lab.measured import CACHES, Look, Point, Tuning, look, measure
+from cuesta.trace.session import Session
+
+Result = TypeVar("Result")
 
 FEW = 5
 """With fewer sessions a band says more about them than about the next one."""
@@ -96,41 +99,70 @@ class Tuned:
         return next(a for a in self.answers if (a.cache, a.extra) == (cache, extra))
 
 
-def tune(
-    sessions: Iterable[Prepared],
-    tuning: Tuning,
-    name: Callable[[Measured], str] = lambda measured: measured.prepared.session.harness,
-) -> list[Tuned]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found.
+
+    Attributes:
+        groups: By name.
+        refused: The sessions that no dialect reads, each with the reason.
+    """
+
+    groups: tuple[Tuned, ...]
+    refused: tuple[str, ...]
+
+
+class Run(Protocol):
+    """Runs one function over sessions, as an executor of `cuesta.jobs` does."""
+
+    def __call__(
+        self, function: Callable[[Session], Result], tasks: Iterable[Session], /
+    ) -> Iterable[tuple[int, Result]]:
+        """Yield each session's number, from 0 on, and its result, in any order."""
+
+
+def in_turn(
+    function: Callable[[Session], Result], tasks: Iterable[Session], /
+) -> Iterator[tuple[int, Result]]:
+    """Run a function over sessions one after the other, here."""
+    return enumerate(map(function, tasks))
+
+
+def tune(sessions: Iterable[Session], tuning: Tuning, run: Run = in_turn) -> Found:
     """Find the thresholds that suit sessions.
 
     Args:
         sessions: They are gone through three times, so an iterator will not do.
         tuning: How thresholds are compared.
-        name: The group that a session belongs to.
-
-    Returns:
-        One a group, by name.
+        run: Measures sessions, here or in other processes; the answer is the same.
 
     Raises:
         UnknownModelError: If a model has no price.
     """
     groups: dict[str, _Group] = {}
-    for group, measured in _measured(sessions, tuning, name):
-        groups.setdefault(group, _Group(group, tuning)).look(measured)
+    refused: list[str] = []
+    for looked in _in_order(run(partial(look, tuning=tuning), sessions)):
+        if isinstance(looked, str):
+            refused.append(looked)
+        elif looked is not None:
+            groups.setdefault(looked.group, _Group(looked.group, tuning)).look(looked)
     for step in (_Group.grid, _Group.between):
-        thresholds = {group: step(found) for group, found in groups.items()}
-        for group, measured in _measured(sessions, tuning, name):
-            groups[group].add(measured.points(thresholds[group]))
-    return [groups[group].tuned() for group in sorted(groups)]
+        thresholds = {name: frozenset(step(group)) for name, group in groups.items()}
+        points = partial(measure, tuning=tuning, thresholds=thresholds)
+        for group, found in filter(None, _in_order(run(points, sessions))):
+            groups[group].add(found)
+    return Found(tuple(groups[name].tuned() for name in sorted(groups)), tuple(refused))
 
 
-def _measured(
-    sessions: Iterable[Prepared], tuning: Tuning, name: Callable[[Measured], str]
-) -> Iterator[tuple[str, Measured]]:
-    for prepared in sessions:
-        if prepared.calls:
-            measured = Measured(prepared, tuning)
-            yield name(measured), measured
+def _in_order(results: Iterable[tuple[int, Result]]) -> Iterator[Result]:
+    """Yield numbered results by their numbers, so that sums do not depend on who was faster."""
+    early: dict[int, Result] = {}
+    wanted = 0
+    for number, result in results:
+        early[number] = result
+        while wanted in early:
+            yield early.pop(wanted)
+            wanted += 1
 
 
 class _Group:
@@ -139,26 +171,26 @@ class _Group:
         self.tuning = tuning
         self.models: dict[str, int] = {}
         self.sessions = self.calls = self.top = 0
-        self.worth = self.heads = 0.0
+        self.worth = self.firsts = 0.0
         self.shapes: dict[str, list[Shape]] = {}
         self.points: dict[int, Point] = {}
 
-    def look(self, measured: Measured) -> None:
-        """Take a session's shape in."""
-        self.models[measured.model] = self.models.get(measured.model, 0) + 1
+    def look(self, one: Look) -> None:
+        """Take a session in."""
+        self.models[one.model] = self.models.get(one.model, 0) + 1
         self.sessions += 1
-        self.calls += len(measured.prompts)
-        self.worth += measured.worth
-        self.heads += measured.prompts[0]
-        self.top = max(self.top, measured.top)
-        for cache, shape in measured.shapes().items():
+        self.calls += one.calls
+        self.worth += one.worth
+        self.firsts += one.first
+        self.top = max(self.top, one.top)
+        for cache, shape in one.shapes.items():
             self.shapes.setdefault(cache, []).append(shape)
 
     @property
     def floor(self) -> int:
         """The smallest threshold with room to grow."""
         shapes = next(iter(self.shapes.values()), None)
-        base = base_of(shapes) if shapes else self.heads / self.sessions
+        base = base_of(shapes) if shapes else self.firsts / self.sessions
         return max(floor_of(base, self.tuning.policy), _LEAST)
 
     def formula(self, cache: str, extra: float) -> int:
