@@ -3,7 +3,7 @@
 from dataclasses import replace
 from math import inf, isclose
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cuesta.core.policy import profile
@@ -11,7 +11,7 @@ from cuesta.lab.closed_form import Shape, base_of, floor_of, formula
 from cuesta.lab.cost import CacheRules, engine, perfect
 from cuesta.lab.replay import Step
 
-CALLS = 1_000
+CALLS = 1_500
 
 
 def grown(shape, threshold):
@@ -38,7 +38,8 @@ def cost(shape, threshold, extra):
 
 @st.composite
 def shapes(draw):
-    base, growth = draw(st.integers(4_000, 40_000)), draw(st.integers(300, 1_000))
+    base = draw(st.integers(4_000, 40_000))
+    growth = draw(st.integers(base // 80, base // 25))
     hit, times = draw(st.floats(0.1, 1)), draw(st.floats(5, 25))
     cached = draw(st.sampled_from([0.0, 0.5, 0.7])) * base
     return Shape(
@@ -56,8 +57,10 @@ def shapes(draw):
 @given(shape=shapes(), extra=st.sampled_from([0, 1, 3, 5]))
 def test_no_threshold_is_much_cheaper_than_the_closed_form(shape, extra):
     found = formula([shape], extra)
+    # A drop comes up to one step late, which matters where an epoch has few.
+    assume((found - shape.base) * (1 - shape.slope) >= 8 * shape.growth)
     tried = [shape.base + (found - shape.base) * 1.25**power for power in range(-6, 7)]
-    assert cost(shape, found, extra) <= 1.03 * min(cost(shape, one, extra) for one in tried)
+    assert cost(shape, found, extra) <= 1.02 * min(cost(shape, one, extra) for one in tried)
 
 
 @given(shape=shapes())

@@ -87,7 +87,7 @@ def backwards(function, tasks):
 
 
 def test_the_same_sessions_give_the_same_answer_whoever_is_faster(long, tuned):
-    assert tune(long, TUNING, backwards).groups == (tuned,)
+    assert tune(long, TUNING, run=backwards).groups == (tuned,)
 
 
 def test_a_session_costs_the_same_whatever_it_is_measured_with(long):
@@ -135,6 +135,11 @@ def test_a_session_that_cannot_be_read_is_named_and_costs_no_other():
     found = tune([broken, even_session(5)], TUNING)
     assert [one.sessions for one in found.groups] == [1]
     assert [reason.split(":")[0] for reason in found.refused] == ["made-up broken"]
+
+
+def test_a_task_may_hold_several_sessions(long):
+    halves = [long[:1], long[1:2]]
+    assert tune(halves, TUNING, read=iter) == tune(long[:2], TUNING)
 
 
 def test_groups_are_told_apart_by_harness_and_by_model():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import round_up
@@ -127,42 +129,50 @@ class Look:
     shapes: Mapping[str, Shape]
 
 
-def look(session: Session, tuning: Tuning) -> Look | str | None:
-    """Look at a session.
+Read: TypeAlias = "Callable[[Any], Iterable[Session]]"
+"""Yields the sessions that a task names."""
 
-    Returns:
-        What it is like; why it cannot be read; or None if it has no call.
+
+def alone(session: Session) -> tuple[Session]:
+    """Return a session that is a task by itself."""
+    return (session,)
+
+
+def look(task: Any, read: Read, tuning: Tuning) -> list[Look | str]:  # noqa: ANN401 - what `read` takes
+    """Look at the sessions of a task; for one that cannot be read the list says why.
+
+    Sessions without a call are left out.
     """
-    if not session.calls:
-        return None
-    try:
-        prepared = prepare(session)
-    except RequestError as error:
-        return f"{session.harness} {session.name}: {error}"
-    one = Measured(prepared, tuning)
-    return Look(
-        tuning.group(session), main_model(session), len(one.prompts), one.prompts[0], one.top,
-        one.worth, one.shapes(),
-    )  # fmt: skip
+    found: list[Look | str] = []
+    for session in read(task):
+        try:
+            one = Measured(prepare(session), tuning) if session.calls else None
+        except RequestError as error:
+            found.append(f"{session.harness} {session.name}: {error}")
+            continue
+        if one is not None:
+            found.append(one.look())
+    return found
 
 
 def measure(
-    session: Session, tuning: Tuning, thresholds: Mapping[str, Iterable[int]]
-) -> tuple[str, dict[int, Point]] | None:
-    """Measure a session at its group's thresholds.
+    task: Any,  # noqa: ANN401 - what `read` takes
+    read: Read,
+    tuning: Tuning,
+    thresholds: Mapping[str, Iterable[int]],
+) -> list[tuple[str, dict[int, Point]]]:
+    """Measure the sessions of a task at their groups' thresholds.
 
     Returns:
-        The group and what the session costs, by threshold; None if it has no call or cannot be
-        read.
+        One a session that can be read: its group, and what it costs by threshold.
     """
-    if not session.calls:
-        return None
-    try:
-        prepared = prepare(session)
-    except RequestError:
-        return None
-    group = tuning.group(session)
-    return group, Measured(prepared, tuning).points(thresholds[group])
+    found = []
+    for session in read(task):
+        with suppress(RequestError):
+            if session.calls:
+                one = Measured(prepare(session), tuning)
+                found.append((one.group, one.points(thresholds[one.group])))
+    return found
 
 
 def main_model(session: Session) -> str:
@@ -187,6 +197,18 @@ class Measured:
         self.prompts = [step.prompt for step in self.kept.steps]
         self._growth = median([b - a for a, b in pairwise(self.prompts)] or [0])
         self._output = median([step.output for step in self.kept.steps])
+
+    @property
+    def group(self) -> str:
+        """The group that it belongs to."""
+        return self.tuning.group(self.prepared.session)
+
+    def look(self) -> Look:
+        """Return what there is to see at first sight."""
+        model = main_model(self.prepared.session)
+        first = self.prompts[0]
+        calls = len(self.prompts)
+        return Look(self.group, model, calls, first, self.top, self.worth, self.shapes())
 
     @cached_property
     def worth(self) -> float:

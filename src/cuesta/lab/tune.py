@@ -1,6 +1,6 @@
 """Which threshold suits somebody's sessions: the closed form, the replayed optimum, and the band.
 
-Sessions are read three times, one after the other, and none is kept: for their shapes, at a grid of
+Sessions are read three times and none is kept: for their shapes, at a grid of
 thresholds, and between those that came out best.
 """
 
@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product, takewhile
 from math import inf, log2, sqrt
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from cuesta.core.models import read_model, window_of
 from cuesta.core.policy import WINDOW_SHARE
 from cuesta.lab.closed_form import Shape, base_of, floor_of, formula
-from cuesta.lab.measured import CACHES, Look, Point, Tuning, look, measure
-from cuesta.trace.session import Session
+from cuesta.lab.measured import CACHES, Look, Point, Read, Tuning, alone, look, measure
 
 Result = TypeVar("Result")
 
@@ -113,44 +112,48 @@ class Found:
 
 
 class Run(Protocol):
-    """Runs one function over sessions, as an executor of `cuesta.jobs` does."""
+    """Runs one function over tasks, as the `map` of an executor of `cuesta.jobs` does."""
 
     def __call__(
-        self, function: Callable[[Session], Result], tasks: Iterable[Session], /
+        self, function: Callable[[Any], Result], tasks: Iterable[Any], /
     ) -> Iterable[tuple[int, Result]]:
-        """Yield each session's number, from 0 on, and its result, in any order."""
+        """Yield each task's number, from 0 on, and its result, in any order."""
 
 
 def in_turn(
-    function: Callable[[Session], Result], tasks: Iterable[Session], /
+    function: Callable[[Any], Result], tasks: Iterable[Any], /
 ) -> Iterator[tuple[int, Result]]:
-    """Run a function over sessions one after the other, here."""
+    """Run a function over tasks one after the other, here."""
     return enumerate(map(function, tasks))
 
 
-def tune(sessions: Iterable[Session], tuning: Tuning, run: Run = in_turn) -> Found:
+def tune(tasks: Iterable[Any], tuning: Tuning, *, read: Read = alone, run: Run = in_turn) -> Found:
     """Find the thresholds that suit sessions.
 
     Args:
-        sessions: They are gone through three times, so an iterator will not do.
+        tasks: Sessions, or whatever `read` finds them by. They are gone through three times, so an
+            iterator will not do.
         tuning: How thresholds are compared.
-        run: Measures sessions, here or in other processes; the answer is the same.
+        read: Yields a task's sessions.
+        run: Does the tasks, here or in other processes; the answer is the same.
 
     Raises:
         UnknownModelError: If a model has no price.
     """
     groups: dict[str, _Group] = {}
     refused: list[str] = []
-    for looked in _in_order(run(partial(look, tuning=tuning), sessions)):
-        if isinstance(looked, str):
-            refused.append(looked)
-        elif looked is not None:
-            groups.setdefault(looked.group, _Group(looked.group, tuning)).look(looked)
+    for found in _in_order(run(partial(look, read=read, tuning=tuning), tasks)):
+        for one in found:
+            if isinstance(one, str):
+                refused.append(one)
+            else:
+                groups.setdefault(one.group, _Group(one.group, tuning)).look(one)
     for step in (_Group.grid, _Group.between):
         thresholds = {name: frozenset(step(group)) for name, group in groups.items()}
-        points = partial(measure, tuning=tuning, thresholds=thresholds)
-        for group, found in filter(None, _in_order(run(points, sessions))):
-            groups[group].add(found)
+        work = partial(measure, read=read, tuning=tuning, thresholds=thresholds)
+        for measured in _in_order(run(work, tasks)):
+            for name, points in measured:
+                groups[name].add(points)
     return Found(tuple(groups[name].tuned() for name in sorted(groups)), tuple(refused))
 
 
