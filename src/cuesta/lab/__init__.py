@@ -1,0 +1,1 @@
+"""What strategies would cost: saved and recorded traffic, replayed through the live exchange."""
