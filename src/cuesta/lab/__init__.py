@@ -1,1 +1,1 @@
-"""What strategies would cost: saved and recorded traffic, replayed through the live exchange."""
+"""What strategies would have cost and forgotten, on saved sessions."""
