@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -14,12 +15,16 @@ from cuesta.cli.options import Parser
 from cuesta.cli.tuned import as_json, lines
 from cuesta.core.errors import CuestaError
 from cuesta.core.policy import PROFILES, profile
-from cuesta.core.prices import PriceBook
+from cuesta.harnesses.saved.files import find, homes, read_file
+from cuesta.jobs.errors import TaskError
+from cuesta.jobs.executors import Executor, Here, LocalPool
 from cuesta.lab.measured import Tuning
-from cuesta.lab.tune import tune
+from cuesta.lab.tune import Found, Result, tune
+from cuesta.store.prices import price_book
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     from cuesta.trace.session import Session
 
@@ -40,6 +45,8 @@ so there is a band, and one flag to use. A replay keeps the recorded steps.
 
 _PASSES = ("reading", "replaying", "refining")
 _SILENCE = 2.0
+_SMALL = 4 << 20
+"""Bytes of files that are replayed before another process has started."""
 _EXTRAS = (0.0, 1.0, 3.0, 5.0)
 
 
@@ -47,21 +54,21 @@ def main(argv: list[str]) -> int:
     """Print what was found and return 0."""
     arguments = _parser().parse_args(argv)
     tuning = Tuning(
-        PriceBook(),
+        price_book(arguments.prices),
         profile(arguments.profile),
         tuple(sorted({*_EXTRAS, arguments.extra})),
         arguments.extra,
         by_model=arguments.by_model,
     )
-    sessions = Saved(arguments.paths)
-    try:
-        found = tune(sessions, tuning)
-    finally:
-        sessions.end()
+    files = _files(arguments.paths)
+    found = _found(files, tuning)
     for reason in found.refused:
         tell(f"warning: left out {reason}")
     if not found.groups:
-        raise CuestaError("no session with a model call was found; name files or folders")
+        raise CuestaError(
+            f"no session with a model call in {len(files)} file{'' if len(files) == 1 else 's'}.\n"
+            "Name files or folders: cuesta tune PATH"
+        )
     if arguments.json:
         print(json.dumps(as_json(found.groups, tuning), indent=2))
     else:
@@ -89,6 +96,7 @@ def _parser() -> Parser:
         default="default",
         help="how to compact (default: default)",
     )
+    parser.add_argument("--prices", type=Path, metavar="FILE", help="prices of models, in TOML")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
@@ -103,26 +111,52 @@ def _extra(text: str) -> float:
     return value
 
 
-class Saved:
-    """Saved sessions, read again each time they are gone through; it says how far it is.
+def _files(paths: Sequence[Path]) -> list[Path]:
+    """Return the files to read: those named, or those that agents keep here.
 
-    Args:
-        paths: Files and folders; none: where the installed agents keep theirs.
+    Raises:
+        FileNotFoundError: If there is nothing at a path that was named.
     """
+    for path in paths:
+        path.stat()
+    return list(find(paths or homes(os.environ).values()))
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
-        self._passes = 0
+
+def _found(files: Sequence[Path], tuning: Tuning) -> Found:
+    small = len(files) < 2 or sum(file.stat().st_size for file in files) < _SMALL
+    course = _Course(Here() if small else LocalPool(), len(files))
+    try:
+        return tune(files, tuning, read=saved_sessions, run=course.run)
+    except TaskError as error:
+        raise TaskError(error.index, error.reason, str(files[error.index])) from error
+    finally:
+        course.end()
+
+
+def saved_sessions(path: Path) -> Iterator[Session]:
+    """Yield the sessions that a file holds."""
+    for saved in read_file(path):
+        yield from saved.sessions
+
+
+class _Course:
+    """Runs tasks, and says on a screen how far it is once that takes long."""
+
+    def __init__(self, executor: Executor, total: int) -> None:
+        self._executor = executor
+        self._total = total
+        self._passes = iter(_PASSES)
         self._began = time.monotonic()
         self._told = False
 
-    def __iter__(self) -> Iterator[Session]:
-        """Yield them one by one."""
-        phase = _PASSES[min(self._passes, len(_PASSES) - 1)]
-        self._passes += 1
-        for number, session in enumerate(read(self._paths), 1):
-            self._tell(f"{phase}: {number} sessions")
-            yield session
+    def run(
+        self, function: Callable[[Any], Result], tasks: Iterable[Any], /
+    ) -> Iterator[tuple[int, Result]]:
+        """Run a function over tasks; see `cuesta.lab.tune.Run`."""
+        phase = next(self._passes)
+        for done, result in enumerate(self._executor.map(function, tasks), 1):
+            self._tell(f"{phase}: {done} of {self._total} files")
+            yield result
 
     def end(self) -> None:
         """Clear the line that says how far it is."""
@@ -133,8 +167,3 @@ class Saved:
         if sys.stderr.isatty() and time.monotonic() - self._began > _SILENCE:
             self._told = True
             print(f"\r\x1b[Kcuesta: {text}", end="", file=sys.stderr, flush=True)
-
-
-def read(paths: Sequence[Path]) -> Iterable[Session]:
-    """Yield the saved sessions under paths."""
-    raise NotImplementedError(paths)

@@ -12,7 +12,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from cuesta.core.errors import RequestError
+from cuesta.core.errors import RequestError, UnknownModelError
 from cuesta.core.meter import round_up
 from cuesta.core.models import read_model
 from cuesta.core.policy import AUTOMATIC_FLOOR, AUTOMATIC_MULTIPLE, Policy, profile
@@ -138,20 +138,20 @@ def alone(session: Session) -> tuple[Session]:
     return (session,)
 
 
-def look(task: Any, read: Read, tuning: Tuning) -> list[Look | str]:  # noqa: ANN401 - what `read` takes
-    """Look at the sessions of a task; for one that cannot be read the list says why.
+Sight: TypeAlias = "Look | str | UnknownModelError"
+"""A session at first sight; or why it cannot be read; or that its model has no price."""
 
-    Sessions without a call are left out.
-    """
-    found: list[Look | str] = []
-    for session in read(task):
+
+def look(task: Any, read: Read, tuning: Tuning) -> list[Sight]:  # noqa: ANN401 - what `read` takes
+    """Look at the sessions of a task; those without a call are left out."""
+    found: list[Sight] = []
+    for session in filter(lambda session: session.calls, read(task)):
         try:
-            one = Measured(prepare(session), tuning) if session.calls else None
+            found.append(Measured(prepare(session), tuning).look())
         except RequestError as error:
             found.append(f"{session.harness} {session.name}: {error}")
-            continue
-        if one is not None:
-            found.append(one.look())
+        except UnknownModelError as error:
+            found.append(error)
     return found
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise, product, takewhile
 from math import inf, log2, sqrt
 from typing import Any, Protocol, TypeVar
 
+from cuesta.core.errors import UnknownModelError
 from cuesta.core.models import read_model, window_of
 from cuesta.core.policy import WINDOW_SHARE
 from cuesta.lab.closed_form import Shape, base_of, floor_of, formula
@@ -144,6 +145,8 @@ def tune(tasks: Iterable[Any], tuning: Tuning, *, read: Read = alone, run: Run =
     refused: list[str] = []
     for found in _in_order(run(partial(look, read=read, tuning=tuning), tasks)):
         for one in found:
+            if isinstance(one, UnknownModelError):
+                raise one
             if isinstance(one, str):
                 refused.append(one)
             else:

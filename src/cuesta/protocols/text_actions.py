@@ -132,9 +132,7 @@ def _xml_act(text: str) -> Act:
     return Act(tuple(m[1] for m in said if m), _keystrokes(commands, complete=complete))
 
 
-def _keystrokes(
-    commands: list[Arguments], *, complete: bool
-) -> tuple[tuple[str, Arguments], ...]:
+def _keystrokes(commands: list[Arguments], *, complete: bool) -> tuple[tuple[str, Arguments], ...]:
     """Return the calls; an empty list of commands waits, which the harness answers as well."""
     calls = [("keystrokes", command) for command in commands]
     if complete:
