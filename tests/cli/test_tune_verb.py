@@ -5,6 +5,11 @@ import json
 import pytest
 
 from cuesta.cli.main import main
+from cuesta.cli.tune import saved_sessions
+from cuesta.jobs.executors import LocalPool
+from cuesta.lab.measured import Tuning
+from cuesta.lab.tune import tune
+from cuesta.store.prices import price_book
 
 
 def saved(path, calls, model="claude-sonnet-4-5", growth=900):
@@ -55,7 +60,7 @@ def test_it_names_the_threshold_of_a_folder(folder, capsys):
 def test_it_says_the_same_every_time_and_in_json_too(folder, capsys):
     outs = []
     for _ in range(2):
-        assert main(["tune", str(folder), "--json"]) == 0
+        assert main(["tune", str(folder / "session-0.jsonl"), "--json"]) == 0
         outs.append(capsys.readouterr().out)
     assert outs[0] == outs[1]
     (found,) = json.loads(outs[0])
@@ -63,6 +68,13 @@ def test_it_says_the_same_every_time_and_in_json_too(folder, capsys):
         a["band"] for a in found["answers"] if (a["cache"], a["extra_steps"]) == ("engine", 3)
     )
     assert low <= found["threshold"] <= high
+
+
+def test_processes_find_what_one_finds(folder):
+    tuning, files = Tuning(price_book(), extras=(3,)), sorted(folder.iterdir())[:3]
+    alone = tune(files, tuning, read=saved_sessions)
+    assert len(alone.groups) == 1
+    assert tune(files, tuning, read=saved_sessions, run=LocalPool(2).map) == alone
 
 
 def test_models_apart_and_another_number_of_extra_steps(folder, capsys):
