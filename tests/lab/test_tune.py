@@ -11,7 +11,7 @@ from cuesta.core.policy import WINDOW_SHARE, profile
 from cuesta.core.prices import PriceBook
 from cuesta.lab.measured import Measured, Tuning
 from cuesta.lab.prepared import prepare
-from cuesta.lab.tune import Found, tune
+from cuesta.lab.tune import Found, _plain, tune
 
 TUNING = Tuning(PriceBook())
 
@@ -165,6 +165,15 @@ def test_the_advice_leaves_room_in_the_window():
     window = window_of(read_model(long.calls[0].model))
     assert found.answer("engine", 3).best > WINDOW_SHARE * window
     assert found.advice <= WINDOW_SHARE * window
+
+
+@pytest.mark.parametrize(
+    ("tokens", "low", "high", "said"),
+    [(48_063, 36_000, 50_000, 48_000), (12_254, 12_200, 26_000, 13_000),
+     (12_700, 9_000, 12_900, 12_000), (12_254, 12_200, 12_900, 12_254), (5_407, 5_000, 9_000, 5_400)],
+)  # fmt: skip
+def test_a_threshold_is_said_in_two_figures_where_the_band_has_some(tokens, low, high, said):
+    assert _plain(tokens, low, high) == said
 
 
 def test_the_papers_profile_can_be_tuned_too(long):

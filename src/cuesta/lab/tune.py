@@ -277,15 +277,14 @@ class _Group:
         """Return the closed form's threshold moved into the band and rounded, if dropping pays."""
         if answer.high is None:
             return None
-        low = max(answer.low, min(self.floor, answer.high))
-        wanted = min(max(answer.formula, low), answer.high)
         windows = filter(None, (window_of(read_model(model)) for model in self.models))
-        wanted = min([wanted, *(int(WINDOW_SHARE * window) for window in windows)])
-        plain = _two_figures(wanted)
-        return plain if low <= plain <= answer.high else wanted
+        high = min([answer.high, *(int(WINDOW_SHARE * window) for window in windows)])
+        low = min(max(answer.low, self.floor), high)
+        return _plain(min(max(answer.formula, low), high), low, high)
 
 
-def _two_figures(tokens: int) -> int:
-    """Round a threshold to how people write it."""
+def _plain(tokens: int, low: int, high: int) -> int:
+    """Write a threshold in two figures, as people do, if one lies within the bounds."""
     unit: int = 10 ** max(len(str(tokens)) - 2, 0)
-    return round(tokens / unit) * unit
+    near = round(tokens / unit) * unit
+    return next((t for t in (near, near + unit, near - unit) if low <= t <= high), tokens)
