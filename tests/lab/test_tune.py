@@ -170,7 +170,8 @@ def test_the_advice_leaves_room_in_the_window():
 @pytest.mark.parametrize(
     ("tokens", "low", "high", "said"),
     [(48_063, 36_000, 50_000, 48_000), (12_254, 12_200, 26_000, 13_000),
-     (12_700, 9_000, 12_900, 12_000), (12_254, 12_200, 12_900, 12_254), (5_407, 5_000, 9_000, 5_400)],
+     (12_700, 9_000, 12_900, 12_000), (12_254, 12_200, 12_900, 12_254),
+     (5_407, 5_000, 9_000, 5_400)],
 )  # fmt: skip
 def test_a_threshold_is_said_in_two_figures_where_the_band_has_some(tokens, low, high, said):
     assert _plain(tokens, low, high) == said
