@@ -26,7 +26,7 @@ class Chat:
         messages: The raw messages.
         calls: The model calls.
         compactions: The numbers of the calls before which the harness compacted its history.
-        lost: Whether a message is missing, so that later bills cannot be compared.
+        lost: Whether what stands before the next call is not what was sent.
     """
 
     problems: Problems
@@ -48,11 +48,13 @@ class Chat:
         """
         raw = encode(checked(message))
         opened = [str(made.get("id", "")) for made in message.get("tool_calls") or ()]
+        self.lost = self.lost or bool(self._open)
         while self._open:
             self.result(self._open[0], "")
         if call:
             at = len(self.messages)
             self.calls.append(replace(call, at=at, hole=call.hole or self.lost))
+            self.lost = False
         self.messages.append(raw)
         self._open = opened
 
@@ -82,6 +84,7 @@ class Chat:
 
     def compacted(self) -> None:
         """Note that the harness compacted its history here."""
+        self.lost = True
         if len(self.calls) not in self.compactions:
             self.compactions.append(len(self.calls))
 
@@ -100,7 +103,7 @@ class Chat:
                 self.lose(reason)
 
     def lose(self, reason: str) -> None:
-        """Count a message that could not be read: what follows was not sent behind what is here."""
+        """Count a message that could not be read."""
         self.problems.note(reason)
         self.lost = True
 
@@ -113,7 +116,7 @@ class Chat:
             wire="openai_chat",
             messages=tuple(self.messages),
             calls=tuple(self.calls),
-            compactions=tuple(self.compactions),
+            compactions=tuple(number for number in self.compactions if number < len(self.calls)),
             **rest,
         )
 

@@ -91,7 +91,7 @@ class _Reading:
         calls: The model calls.
         tools: Whether tools were called.
         responses: Whether an answer is one of the Responses wire.
-        lost: Whether a message is missing.
+        lost: Whether what stands before the next call is not what was sent.
     """
 
     model: str
@@ -109,6 +109,7 @@ class _Reading:
         response = message if message.get("object") == "response" else extra.get("response")
         if message.get("role") == "assistant" or response is not None:
             self.calls.append(self._call(message, response))
+            self.lost = False
         self.responses |= message.get("object") == "response"
         self.tools |= any(item.get("tool_calls") for item in items)
         self.messages += raw
