@@ -288,7 +288,7 @@ def terminus(parser="json"):
 
 
 def terminus_raw():
-    """Return a trajectory of Terminus-2 that keeps its answers as they were, and goes on another."""
+    """Return a trajectory of Terminus-2 that keeps its answers and goes on from another."""
     answer = '{"analysis": "A.", "plan": "P.", "commands": [{"keystrokes": "ls\\n"}]}'
     steps = [
         {**_step("user", "You are an AI assistant."), "is_copied_context": True},

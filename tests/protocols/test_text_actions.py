@@ -243,14 +243,12 @@ class TestFolding:
         assert [f"out-{i}" in text for i, text in enumerate(results)] == [True] * 3
 
 
-PIECES = st.lists(
-    st.sampled_from(
-        ["```bash\n", "\n```", "```", "ls", "\n", "{", "}", '"', "<command>", "</command>", "\\"]
-        + ['{"commands": []}', "<keystrokes>", "</keystrokes>", "<commands>", "bash-$", "é", " "]
-        + ["<returncode>0</returncode>", "<function=a>", "</function>", "New Terminal Output:"]
-    ),
-    max_size=30,
-).map("".join)
+SCRAPS = [
+    *("```bash\n", "\n```", "```", "ls", "\n", "{", "}", '"', "\\", "é", " ", "bash-$"),
+    *("<command>", "</command>", "<keystrokes>", "</keystrokes>", "<commands>", "<function=a>"),
+    *("</function>", "<returncode>0</returncode>", "New Terminal Output:", '{"commands": []}'),
+]
+PIECES = st.lists(st.sampled_from(SCRAPS), max_size=30).map("".join)
 
 
 @given(st.sampled_from(sorted(PROTOCOLS)), st.lists(st.tuples(st.booleans(), PIECES), max_size=6))

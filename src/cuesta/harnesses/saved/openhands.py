@@ -18,11 +18,11 @@ from cuesta.core.usage import Usage
 from cuesta.harnesses.saved.base import (
     Json,
     Problems,
-    decode,
     encode,
     first_values,
     lines,
     moment,
+    whole,
 )
 from cuesta.harnesses.saved.chat import Chat, billed, function_call, hidden_thoughts, split
 from cuesta.harnesses.saved.openhands_events import SdkEvents, token_usage
@@ -75,15 +75,11 @@ class OpenHands:
 
 
 def _rows(content: bytes, problems: Problems) -> Iterator[Json]:
-    """Yield the rows of a file: of one document, or of lines."""
-    try:
-        value = decode(content)
-    except ValueError:
-        if b"\n{" in content:
-            yield from lines(content, problems)
-        else:
-            problems.note("not JSON")
+    """Yield the rows of a file: lines, or one document."""
+    if b"\n{" in content.strip():
+        yield from lines(content, problems)
         return
+    value = whole(content, problems)
     if isinstance(value, dict | list):
         yield {"history": value} if isinstance(value, list) else value
     else:

@@ -22,6 +22,7 @@ from cuesta.harnesses.saved.base import (
     encode,
     first_values,
     moment,
+    whole,
 )
 from cuesta.harnesses.saved.chat import Chat, function_call, split
 from cuesta.trace.session import Call, Session
@@ -47,11 +48,7 @@ class PydanticAi:
 
     def read(self, content: bytes, problems: Problems) -> Iterator[Session]:
         """See `SavedFormat.read`."""
-        try:
-            value = decode(content)
-        except ValueError:
-            problems.note("not JSON")
-            return
+        value = whole(content, problems)
         if not isinstance(value, list):
             problems.note("not a list")
             return
