@@ -232,6 +232,7 @@ def openhands_sdk():
 
     def seen(i):
         observation = {"kind": "TerminalObservation", "content": [text("a.py")], "is_error": i > 1}
+        observation["metadata"] = {"exit_code": i, "prefix": "", "suffix": "\n[Over.]"}
         return event(
             "ObservationEvent", "environment", tool_call_id=f"c{i}", observation=observation
         )

@@ -106,7 +106,9 @@ def test_events_of_the_sdk():
     ]
     assert session.calls[0].usage == Usage(400, 500, 100, 0, 10)
     assert [call.thoughts for call in session.calls] == [4, 4, 4, 0]
-    assert b"[An error occurred during execution.]" in session.messages[6]
+    error, output = (part["text"] for part in json.loads(session.messages[6])["content"])
+    assert error == "[An error occurred during execution.]\n"
+    assert output == "a.py\n[Over.]\n[Command finished with exit code 2]"
 
 
 def test_one_broken_row_costs_no_other():
