@@ -123,7 +123,8 @@ class EngineServer:
     def _line(self) -> str:
         line = self._process.stdout.readline() if self._process.stdout else ""
         if not line:
-            raise EngineError(f"the engine ended (it needs AVX2 and F16C):\n{self._tail()}")
+            code = self._process.wait(_STOP_S)
+            raise EngineError(f"the engine ended with {code}:\n{self._tail()}")
         return line
 
     def _tail(self) -> str:
