@@ -13,7 +13,8 @@ BYTES = 256
 MARKS = range(BYTES, 512)
 """Tokens that no answer holds: a text that begins with one differs from every answer at once."""
 
-_CONTEXT = 131_072
+CONTEXT = 131_072
+"""Most tokens that a model may see."""
 _SPREAD = 0.05
 _SEED = 1
 _NORMAL = 1
@@ -26,7 +27,7 @@ class Shape:
 
     Attributes:
         width: Size of a token's embedding.
-        heads: Attention heads, each with keys and values of its own.
+        heads: Attention heads; they share one head's keys and values.
         head_width: Size of a head.
         hidden: Size of the feed-forward part; the wider, the smaller attention's share of the work.
         layers: At least 2: llama.cpp leaves out the last one's feed-forward part for all tokens of
@@ -78,12 +79,12 @@ def write_model(path: Path, shape: Shape = TINY) -> Path:
 
 
 def _describe(writer: Any, shape: Shape) -> None:  # noqa: ANN401 - of an untyped package
-    writer.add_context_length(_CONTEXT)
+    writer.add_context_length(CONTEXT)
     writer.add_embedding_length(shape.width)
     writer.add_block_count(shape.layers)
     writer.add_feed_forward_length(shape.hidden)
     writer.add_head_count(shape.heads)
-    writer.add_head_count_kv(shape.heads)
+    writer.add_head_count_kv(1)
     writer.add_key_length(shape.head_width)
     writer.add_value_length(shape.head_width)
     writer.add_rope_dimension_count(shape.head_width)
@@ -92,7 +93,7 @@ def _describe(writer: Any, shape: Shape) -> None:  # noqa: ANN401 - of an untype
 
 
 def _tokenizer(writer: Any) -> None:  # noqa: ANN401 - of an untyped package
-    tokens = [*_byte_symbols(), *(f"#{mark}" for mark in MARKS)]
+    tokens = [*byte_symbols(), *(f"#{mark}" for mark in MARKS)]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(tokens)
@@ -102,7 +103,7 @@ def _tokenizer(writer: Any) -> None:  # noqa: ANN401 - of an untyped package
     writer.add_add_bos_token(False)
 
 
-def _byte_symbols() -> list[str]:
+def byte_symbols() -> list[str]:
     """Return the character that stands for each byte in vocabularies of GPT-2's kind."""
     plain = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(0x100, 0x200))
@@ -130,8 +131,9 @@ def _weights(writer: Any, shape: Shape) -> None:  # noqa: ANN401 - of an untyped
         block = f"blk.{layer}"
         add_norm(f"{block}.attn_norm")
         add_norm(f"{block}.ffn_norm")
-        for part in ("attn_q", "attn_k", "attn_v"):
-            add(f"{block}.{part}", attention, shape.width)
+        add(f"{block}.attn_q", attention, shape.width)
+        add(f"{block}.attn_k", shape.head_width, shape.width)
+        add(f"{block}.attn_v", shape.head_width, shape.width)
         add(f"{block}.attn_output", shape.width, attention)
         for part in ("ffn_gate", "ffn_up"):
             add(f"{block}.{part}", shape.hidden, shape.width)
