@@ -25,6 +25,8 @@ from cuesta.trace.session import Call
 
 _LEXICON = HarnessLexicon()
 _FIXED = (-2, "")
+_LEAST_DROP = 0.1
+"""A billed prompt that shrinks by less is no cliff: providers leave out old thinking themselves."""
 
 Piece: TypeAlias = "tuple[tuple[int, str], int]"
 """What a stretch of a prompt is, and its tokens: (message number, treatment), or (-1, digest)."""
@@ -231,5 +233,6 @@ def recorded(prepared: Prepared) -> Replay:
         grown = step.prompt >= before.prompt and step.model == before.model
         times = [prepared.calls[s.call].time for s in (before, step)]
         gap = times[1] - times[0] if all(times) else 0.0
-        steps[i] = replace(step, common=before.prompt if grown else 0, gap=gap, cliff=not grown)
+        cliff = step.prompt < before.prompt * (1 - _LEAST_DROP)
+        steps[i] = replace(step, common=before.prompt if grown else 0, gap=gap, cliff=cliff)
     return Replay(tuple(steps), (None,) * len(steps))
