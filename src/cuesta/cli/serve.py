@@ -40,7 +40,7 @@ address; any number may share it.
 _BLOCK = """\
 Cuesta listens on {address}
   upstream  {upstream}
-  profile   {profile}, threshold {threshold}
+  profile   {profile}, threshold {threshold}{strategy}
   records   {records}{workers}
 
 In the agent's shell:
@@ -201,6 +201,7 @@ def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degr
         upstream=options.upstream,
         profile=compaction.profile,
         threshold=compaction.threshold or "automatic",
+        strategy=f", strategy {named}" if (named := compaction.strategy) != "cliff" else "",
         records=f"\n{' ' * _INDENT}".join(_lines_of(degraded or records)),
         workers=f"\n  workers   {options.workers}" if options.workers > 1 else "",
     )
