@@ -6,7 +6,7 @@ is asked as the exchange asks it: once a call, with what it decided before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -41,8 +41,11 @@ class Step:
         model: The model's name.
         prompt: The whole prompt.
         common: How much of the previous prompt it begins with; 0 where the model changed.
-        answered: How much of the previous answer follows right behind that.
+        answered: How much of the previous answer follows right behind that, but for its last
+            token: an engine never computes that one.
         output: What the model answers.
+        fixed: System prompt and tools, with which every prompt begins.
+        behind: How many places for a cache marker lie behind `common`.
         gap: Seconds since the call before it, 0 where nobody knows.
         cliff: Whether what stands before the newest turn changed: a cliff fell, a window moved.
         ours: Whether the call is the strategy's own (it asks for a summary).
@@ -54,6 +57,8 @@ class Step:
     common: int
     answered: int
     output: int
+    fixed: int = 0
+    behind: int = 0
     gap: float = 0.0
     cliff: bool = False
     ours: bool = False
@@ -157,21 +162,32 @@ class _Replayer:
         return known
 
     def _step(self, number: int, call: Call, cliff: Cliff | None, before: _Before | None) -> Step:
-        prepared, output = self._prepared, self._prepared.output(call)
+        prepared = self._prepared
+        step = Step(number, call.model, 0, 0, 0, prepared.output(call), prepared.fixed)
         if before is None:
-            prompt = _size(self._pieces(call, cliff))
-            return Step(number, call.model, prompt, 0, 0, output)
+            return replace(step, prompt=_size(self._pieces(call, cliff)))
         last = before.call
-        gap = call.time - last.time if call.time and last.time else 0.0
+        step = replace(step, gap=call.time - last.time if call.time and last.time else 0.0)
         if before.cliff == cliff and last.at <= call.at:
-            prompt = before.prompt + prepared.sums[call.at] - prepared.sums[last.at]
-            follows = min(prepared.answer(last), prepared.output(last), prompt - before.prompt)
-            step = Step(number, call.model, prompt, before.prompt, follows, output, gap)
+            grown = prepared.sums[call.at] - prepared.sums[last.at]
+            behind = prepared.places[call.at] - prepared.places[last.at]
+            step = replace(
+                step, prompt=before.prompt + grown, common=before.prompt,
+                answered=min(prepared.echo(last), grown), behind=behind,
+            )  # fmt: skip
         else:
-            prompt = _size(self._pieces(call, cliff))
-            common = shared(self._pieces(last, before.cliff), self._pieces(call, cliff))
-            step = Step(number, call.model, prompt, common, 0, output, gap, cliff=True)
+            old, new = list(self._pieces(last, before.cliff)), list(self._pieces(call, cliff))
+            alike = _alike(old, new)
+            behind = sum(self._places(piece) for piece in new[alike:])
+            step = replace(
+                step, prompt=_size(new), common=_size(new[:alike]), behind=behind, cliff=True
+            )
         return step if last.model == call.model else replace(step, common=0, answered=0)
+
+    def _places(self, piece: Piece) -> int:
+        (i, _), _ = piece
+        places = self._prepared.places
+        return places[i + 1] - places[i] if i >= 0 else 1
 
     def _pieces(self, call: Call, cliff: Cliff | None) -> Iterator[Piece]:
         """Yield what a prompt is made of, as `exchange.view` puts it together."""
@@ -206,18 +222,16 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> I
             yield (i, treatment), outlines[i].tokens - strips * outlines[i].thinking
 
 
-def _size(prompt: Iterator[Piece]) -> int:
+def _size(prompt: Iterable[Piece]) -> int:
     return sum(tokens for _, tokens in prompt)
 
 
-def shared(old: Iterator[Piece], new: Iterator[Piece]) -> int:
-    """Return how many tokens two prompts begin with alike."""
-    tokens = 0
-    for (what, size), (other, _) in zip(old, new, strict=False):
-        if what != other:
-            break
-        tokens += size
-    return tokens
+def _alike(old: Sequence[Piece], new: Sequence[Piece]) -> int:
+    """Return how many pieces two prompts begin with alike."""
+    return next(
+        (n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a[0] != b[0]),
+        min(len(old), len(new)),
+    )
 
 
 def recorded(prepared: Prepared) -> Replay:
