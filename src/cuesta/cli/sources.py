@@ -36,6 +36,7 @@ class Reading:
         prices: What tokens cost.
         executor: Where it is read.
         folder: Where outcomes are kept, so that the command may be stopped and go on; None: not.
+        own_prices: The user's own file of prices.
     """
 
     paths: Sequence[Path]
@@ -43,6 +44,7 @@ class Reading:
     prices: Prices
     executor: Executor
     folder: Path | None = None
+    own_prices: str = ""
 
 
 def add_source_flags(parser: Parser) -> None:
@@ -77,12 +79,15 @@ def reading_of(arguments: argparse.Namespace) -> Reading:
         CuestaError: If there is nothing, saying where was looked.
     """
     from cuesta.lab.files import tasks_of  # noqa: PLC0415 - slow to load
+    from cuesta.store.prices import price_book  # noqa: PLC0415 - likewise
 
     tasks = tasks_of(arguments.paths)
     if not tasks:
         raise nothing(arguments.paths)
     executor = _executor(arguments.workers, tasks)
-    return Reading(arguments.paths, tasks, _prices(arguments.prices), executor, arguments.resume)
+    prices = price_book(arguments.prices)
+    own = arguments.prices.read_text(encoding="utf-8") if arguments.prices else ""
+    return Reading(arguments.paths, tasks, prices, executor, arguments.resume, own)
 
 
 def nothing(paths: Sequence[Path]) -> CuestaError:
@@ -93,12 +98,6 @@ def nothing(paths: Sequence[Path]) -> CuestaError:
         "no agent has saved a session where they usually do. Name a file or a folder:\n"
         "  cuesta replay PATH"
     )
-
-
-def _prices(path: Path | None) -> Prices:
-    from cuesta.core.prices import PriceBook  # noqa: PLC0415 - likewise
-
-    return PriceBook()
 
 
 def _executor(workers: int, tasks: Sequence[Task]) -> Executor:
@@ -126,7 +125,7 @@ def outcomes(reading: Reading, sweep: Sweep, label: str = "read") -> Iterator[Ou
     from cuesta.lab.files import Outcome, work_to_keep  # noqa: PLC0415 - likewise
 
     progress = _Progress(label, len(reading.tasks))
-    with Records(reading.folder, {"replay": sweep.to_dict()}) as records:
+    with Records(reading.folder, {**sweep.to_dict(), "prices": reading.own_prices}) as records:
         tasks = {task.key: task for task in reading.tasks}
         run(
             partial(work_to_keep, sweep), tasks, records, reading.executor,

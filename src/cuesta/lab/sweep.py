@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from cuesta.core.errors import ConfigError
 from cuesta.core.policy import profile
 from cuesta.core.prices import PriceBook
 from cuesta.core.usage import Usage
@@ -16,11 +15,7 @@ from cuesta.lab.prepared import Prepared
 from cuesta.lab.records import RECORDED, Record, Trace, Variant
 from cuesta.lab.replay import Replay, Step, recorded, replay
 from cuesta.lab.tariff import Prices, Tariff
-from cuesta.strategies.base import Strategy
-from cuesta.strategies.cliff import CliffStrategy
-from cuesta.strategies.keep_all import KeepAll
-
-STRATEGIES: Mapping[str, Strategy] = {s.name: s for s in (KeepAll(), CliffStrategy())}
+from cuesta.strategies.registry import strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +42,17 @@ class Sweep:
             UnknownModelError: If the model has no price.
         """
         for variant in self.variants:
-            if variant.strategy not in {*STRATEGIES, RECORDED}:
-                known = ", ".join(STRATEGIES)
-                raise ConfigError(f"unknown strategy `{variant.strategy}`: choose among {known}")
+            if variant.strategy != RECORDED:
+                strategy(variant.strategy)
             if variant.profile:
                 profile(variant.profile, threshold=variant.threshold)
         if self.model:
             self.prices.price(self.model)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the replays depend on as plain values."""
+        """Return what is replayed as plain values; prices are left out."""
         return {
             "variants": [asdict(variant) for variant in self.variants],
-            "prices": repr(self.prices),
             "model": self.model,
             "traces": self.traces,
         }
@@ -114,7 +107,7 @@ def replayed(prepared: Prepared, variant: Variant) -> Replay:
     if variant.strategy == RECORDED:
         return recorded(prepared)
     policy = profile(variant.profile or "default", threshold=variant.threshold)
-    return replay(prepared, STRATEGIES[variant.strategy], policy)
+    return replay(prepared, strategy(variant.strategy), policy)
 
 
 def _trace(steps: Sequence[Step], bills: Sequence[Usage], tariff: Tariff) -> Trace:
