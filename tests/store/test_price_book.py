@@ -36,6 +36,7 @@ def without_genai(monkeypatch):
     monkeypatch.setitem(sys.modules, "genai_prices", None)
 
 
+@pytest.mark.usefixtures("without_genai")
 @pytest.mark.parametrize(
     ("model", "price"),
     [
@@ -45,7 +46,7 @@ def without_genai(monkeypatch):
         ("anthropic/claude-opus-5-5", (4, 20, 0.2)),
     ],
 )
-def test_the_papers_and_the_dated_prices_are_known_without_more(without_genai, model, price):
+def test_the_papers_and_the_dated_prices_are_known_without_more(model, price):
     found = price_book().price(model)
     assert (found.input, found.output, found.cache_read) == price
 
@@ -58,14 +59,16 @@ def test_the_users_prices_come_first_and_what_they_leave_out_costs_as_much_as_in
     assert book.price("glm-5.1") == PAPER["glm-5.1"]
 
 
-def test_an_unknown_model_is_an_error_that_names_the_way_to_add_it(own, without_genai):
+@pytest.mark.usefixtures("without_genai")
+def test_an_unknown_model_is_an_error_that_names_the_way_to_add_it(own):
     with pytest.raises(UnknownModelError) as told:
         price_book(own).price("vendor/nonesuch")
     for piece in (str(own), '[models."vendor/nonesuch"]', "`input = `", "cuesta[lab]"):
         assert piece in str(told.value)
 
 
-def test_a_model_that_is_free_is_known(without_genai):
+@pytest.mark.usefixtures("without_genai")
+def test_a_model_that_is_free_is_known():
     assert price_book().price("glm-4.7-flash") == Price(0, 0, 0, 0, 0)
 
 
@@ -76,9 +79,9 @@ def test_a_model_that_is_free_is_known(without_genai):
         ("[prices]\ninput = 1", "nothing else"),
         ('[models."a"]\ninput = 1', "`output` must be a number"),
         ('[models."a"]\ninput = true\noutput = 1', "`input` must be a number"),
-        ('[models."a"]\ninput = -1\noutput = 1', "`input` must not be negative"),
-        ('[models."a"]\ninput = nan\noutput = 1', "`input` must not be negative"),
-        ('[models."a"]\ninput = inf\noutput = 1', "`input` must not be negative"),
+        ('[models."a"]\ninput = -1\noutput = 1', "`input` must be 0 or more"),
+        ('[models."a"]\ninput = nan\noutput = 1', "`input` must be 0 or more"),
+        ('[models."a"]\ninput = inf\noutput = 1', "`input` must be 0 or more"),
         ('[models."a"]\ninput = 1\noutput = 1\ncached = 1', "unknown key `cached`"),
         ("[models]\na = 1", "must be a table"),
         ("[models", "prices.toml"),
@@ -87,13 +90,13 @@ def test_a_model_that_is_free_is_known(without_genai):
 def test_a_mistake_in_the_file_is_told_with_its_place(tmp_path, text, words):
     path = tmp_path / "prices.toml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match="prices.toml") as told:
+    with pytest.raises(ConfigError, match=r"prices\.toml") as told:
         price_book(path)
     assert words in str(told.value)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(ConfigError, match="nowhere.toml"):
+    with pytest.raises(ConfigError, match=r"nowhere\.toml"):
         price_book(tmp_path / "nowhere.toml")
 
 

@@ -28,6 +28,7 @@ from cuesta.core.transcript import (
 from cuesta.core.usage import Usage
 from cuesta.dialects.registry import DIALECTS
 from cuesta.protocols.lexicon import speaks_human
+from cuesta.protocols.text_actions import read_as
 from cuesta.trace.session import Call, Session
 
 _CREDIBLE = (0.25, 4.0)
@@ -75,10 +76,14 @@ class Prepared:
 
     def answer(self, call: Call) -> int:
         """Return how large a call's answer is as part of later prompts."""
+        return self.sums[self.answered(call)] - self.sums[call.at]
+
+    def answered(self, call: Call) -> int:
+        """Return how many messages there are once a call is answered."""
         stop = call.at
         while stop < len(self.read) and self.read[stop].role is Role.ASSISTANT:
             stop += 1
-        return self.sums[stop] - self.sums[call.at]
+        return stop
 
     def echo(self, call: Call) -> int:
         """Return how much of what a call computed for its answer the next prompt goes on with.
@@ -132,6 +137,7 @@ def _read(session: Session, meter: Meter) -> tuple[list[Message], list[Outline]]
     outlines = []
     for raw in session.messages:
         message, digest = dialect.parse(raw)
+        message = read_as(session.protocol, message, read[-1] if read else None)
         read.append(message)
         outlines.append(outline(message, digest, meter, human=speaks_human(message)))
     return read, outlines

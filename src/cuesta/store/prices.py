@@ -133,7 +133,7 @@ def _number(where: str, row: Mapping[str, Any], key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigError(f"{where}: `{key}` must be a number of dollars per million tokens")
     if not 0 <= value < math.inf:
-        raise ConfigError(f"{where}: `{key}` must not be negative")
+        raise ConfigError(f"{where}: `{key}` must be 0 or more")
     return float(value)
 
 
