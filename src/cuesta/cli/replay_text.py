@@ -24,7 +24,7 @@ _COSTS = "{:>7}{:>6}{:>6}{:>9}{:>8}{:>9}{:>8}{:>6}"
 _TOKENS = "{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}"
 _PATH = 34
 _FILE = "{}{:>9}{:>7}{:>7}{:>7}{:>7}{:>9}"
-_PRICE = "Price them as another with `--model NAME`, or add it with `--prices FILE`."
+_PRICE = "`--prices FILE` names that file; `--model NAME` prices all as another model."
 _NAMED = 3
 _OTHERS = {
     "empty": "without a session in it",
@@ -75,9 +75,9 @@ def _head(strategy: str, threshold: str) -> str:
 
 def threshold_text(variant: Variant) -> str:
     """Return a variant's threshold in a few characters."""
-    if variant in {BASE, AS_RUN}:
+    if not variant.profile:
         return ""
-    return short_tokens(variant.threshold) if variant.threshold else "auto"
+    return short_tokens(variant.at) if variant.at else "auto"
 
 
 def _variant(variant: Variant) -> str:
@@ -88,7 +88,7 @@ def _costs(row: Row) -> str:
     base = row.variant == BASE
     changes = ["" if base else _change(c) for c in (row.by_engine, row.by_perfect)]
     return _COSTS.format(
-        f"{row.cliffs:,}",
+        short_tokens(row.cliffs),
         short_tokens(row.mean_peak),
         short_tokens(row.mean),
         dollars(row.engine.cost),
@@ -145,7 +145,9 @@ def notes(rows: Sequence[Row], unpriced: Mapping[str, int]) -> Iterator[str]:
         unpriced: How many sessions have no cost, by reason.
     """
     for reason, sessions in unpriced.items():
-        yield from wrapped(f"Costs leave out {sessions:,} sessions: {reason}. {_PRICE}", WIDTH)
+        yield from wrapped(f"Costs leave out {sessions:,} sessions: {reason}.", WIDTH)
+    if unpriced:
+        yield from wrapped(_PRICE, WIDTH)
         yield ""
     found = cheapest(rows)
     if found is not None:

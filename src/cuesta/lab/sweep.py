@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from cuesta.core.policy import profile
+from cuesta.core.policy import Policy, profile
 from cuesta.core.prices import PriceBook
 from cuesta.core.usage import Usage
 from cuesta.lab.cost import engine, perfect
@@ -44,8 +44,7 @@ class Sweep:
         for variant in self.variants:
             if variant.strategy != RECORDED:
                 strategy(variant.strategy)
-            if variant.profile:
-                profile(variant.profile, threshold=variant.threshold)
+            policy_of(variant)
         if self.model:
             self.prices.price(self.model)
 
@@ -106,8 +105,17 @@ def replayed(prepared: Prepared, variant: Variant) -> Replay:
     """Replay a prepared session under one variant."""
     if variant.strategy == RECORDED:
         return recorded(prepared)
+    return replay(prepared, strategy(variant.strategy), policy_of(variant))
+
+
+def policy_of(variant: Variant) -> Policy:
+    """Return the knobs that a variant means.
+
+    Raises:
+        ConfigError: If there is no such profile, or a knob makes no sense.
+    """
     policy = profile(variant.profile or "default", threshold=variant.threshold)
-    return replay(prepared, strategy(variant.strategy), policy)
+    return replace(policy, reclaim_tokens=variant.reclaim) if variant.reclaim else policy
 
 
 def _trace(steps: Sequence[Step], bills: Sequence[Usage], tariff: Tariff) -> Trace:
