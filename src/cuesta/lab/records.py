@@ -158,21 +158,18 @@ class Record:
             raise ValueError(f"replay record of version {values.get('v')}")
         try:
             known = {field.name: values[field.name] for field in fields(cls)}
-            trace = known["trace"]
-            return cls(
-                **{
-                    **known,
-                    "variant": Variant(**known["variant"]),
-                    **{name: _account(known[name]) for name in ("perfect", "engine", "billed")},
-                    "trace": trace and Trace(**{name: tuple(trace[name]) for name in trace}),
-                }
-            )
+            known["variant"] = Variant(**known["variant"])
+            for name in ("perfect", "engine", "billed"):
+                known[name] = _account(known[name])
+            if known["trace"] is not None:
+                known["trace"] = Trace(**{n: tuple(column) for n, column in known["trace"].items()})
+            return cls(**known)
         except (KeyError, TypeError) as error:
             raise ValueError(f"broken replay record: {error}") from error
 
 
 def _account(values: Mapping[str, Any] | None) -> Account | None:
-    return values and Account(Usage(**values["usage"]), values["cost"])  # type: ignore[return-value]
+    return None if values is None else Account(Usage(**values["usage"]), values["cost"])
 
 
 _PLAIN = (
