@@ -26,11 +26,6 @@ _PATH = 34
 _FILE = "{}{:>9}{:>7}{:>7}{:>7}{:>7}{:>9}"
 _PRICE = "`--prices FILE` names that file; `--model NAME` prices all as another model."
 _NAMED = 3
-_OTHERS = {
-    "empty": "without a session in it",
-    "foreign": "in no format that is known",
-    "unreadable": "could not be read",
-}
 _STEPS = 3
 """Extra steps a cliff: around real compactions 3.4 were seen (docs/replay.md)."""
 
@@ -189,11 +184,10 @@ def read(summary: Summary) -> Iterator[str]:
         f" {summary.calls:,} calls{billed}.",
         WIDTH,
     )
-    for state, what in _OTHERS.items():
-        named = [path for path, other in summary.others if other == state]
-        if named:
-            more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-            yield from wrapped(f"{len(named):,} {what}: {', '.join(named[:_NAMED])}{more}", WIDTH)
+    for reason, paths in sorted(summary.others.items()):
+        named = ", ".join(paths[:_NAMED])
+        more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+        yield from wrapped(f"{len(paths):,} without a session ({reason}): {named}{more}", WIDTH)
     if summary.problems:
         yield f"{summary.problems.total():,} things could not be read:"
         yield from problems(summary.problems)
@@ -205,22 +199,19 @@ def sources(outcomes: Sequence[Outcome]) -> Iterator[str]:
         _end("file", _PATH), "sessions", "calls", "turns", "human", "tools", "billed"
     )
     for outcome in outcomes:
-        path = outcome.task.path
-        if outcome.state != "read":
-            yield f"{_end(path, _PATH)} {outcome.state}"
-        else:
-            tallies = outcome.tallies
-            counts = (
-                sum(getattr(one, name) for one in tallies)
-                for name in ("calls", "turns", "human", "tool_calls")
-            )
+        if tallies := outcome.tallies:
             usage = sum(one.usage.prompt + one.usage.output for one in tallies)
             yield _FILE.format(
-                _end(path, _PATH),
+                _end(outcome.task.path, _PATH),
                 f"{len(tallies):,}",
-                *(f"{count:,}" for count in counts),
+                *(
+                    f"{sum(getattr(one, name) for one in tallies):,}"
+                    for name in ("calls", "turns", "human", "tool_calls")
+                ),
                 short_tokens(usage) if usage else "-",
             )
+        for path, reason in outcome.others:
+            yield f"{_end(path, _PATH)} {fitted(reason, WIDTH - _PATH - 1)}".rstrip()
         yield from problems(outcome.problems)
 
 

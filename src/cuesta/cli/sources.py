@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
@@ -78,10 +79,11 @@ def reading_of(arguments: argparse.Namespace) -> Reading:
         OSError: If a path is not there.
         CuestaError: If there is nothing, saying where was looked.
     """
-    from cuesta.lab.files import tasks_of  # noqa: PLC0415 - slow to load
+    from cuesta.harnesses.saved.files import homes  # noqa: PLC0415 - slow to load
+    from cuesta.lab.files import tasks_of  # noqa: PLC0415 - likewise
     from cuesta.store.prices import price_book  # noqa: PLC0415 - likewise
 
-    tasks = tasks_of(arguments.paths)
+    tasks = tasks_of(arguments.paths or homes(os.environ).values())
     if not tasks:
         raise nothing(arguments.paths)
     executor = _executor(arguments.workers, tasks)
@@ -139,18 +141,23 @@ def outcomes(reading: Reading, sweep: Sweep, label: str = "read") -> Iterator[Ou
 
 def _straight(reading: Reading, sweep: Sweep, progress: _Progress) -> Iterator[Outcome]:
     """Yield outcomes in the order of the tasks, whichever ends first."""
-    from cuesta.lab.files import work  # noqa: PLC0415 - slow to load
+    from cuesta.jobs.errors import TaskError  # noqa: PLC0415 - slow to load
+    from cuesta.lab.files import work  # noqa: PLC0415 - likewise
 
     waiting: dict[int, Outcome] = {}
     following = 0
     done = reading.executor.map(partial(work, sweep), reading.tasks)
-    for count, (number, outcome) in enumerate(done, 1):
-        progress.show(count)
-        waiting[number] = outcome
-        while following in waiting:
-            yield waiting.pop(following)
-            following += 1
-    progress.end()
+    try:
+        for count, (number, outcome) in enumerate(done, 1):
+            progress.show(count)
+            waiting[number] = outcome
+            while following in waiting:
+                yield waiting.pop(following)
+                following += 1
+    except TaskError as error:
+        raise TaskError(error.index, error.reason, reading.tasks[error.index].path) from error
+    finally:
+        progress.end()
 
 
 class _Progress:
@@ -176,20 +183,20 @@ class Summary:
     """What all files hold, summed.
 
     Attributes:
-        files: How many there are, by state.
+        files: How many files there are.
         sessions: How many there are, by harness.
         problems: What could not be read, by reason.
-        others: Path and state of each file without a session.
+        others: Files and members of archives without a session, by reason.
         calls: Model calls.
         billed_calls: Those of them whose bill is known.
         prompt: Billed prompt tokens.
         output: Billed output tokens.
     """
 
-    files: Counter[str] = field(default_factory=Counter)
+    files: int = 0
     sessions: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
-    others: list[tuple[str, str]] = field(default_factory=list)
+    others: dict[str, list[str]] = field(default_factory=dict)
     calls: int = 0
     billed_calls: int = 0
     prompt: int = 0
@@ -198,10 +205,9 @@ class Summary:
     def add(self, outcome: Outcome) -> None:
         """Add what came of a task."""
         self.problems.update(outcome.problems)
-        if not outcome.task.part:
-            self.files[outcome.state] += 1
-            if not outcome.tallies:
-                self.others.append((outcome.task.path, outcome.state))
+        self.files += not outcome.task.part
+        for path, reason in outcome.others:
+            self.others.setdefault(reason, []).append(path)
         for tally in outcome.tallies:
             self.sessions[tally.harness] += 1
             self.calls += tally.calls
@@ -212,7 +218,8 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Return the sums as plain values."""
         return {
-            "files": dict(sorted(self.files.items())),
+            "files": self.files,
+            "without_sessions": dict(sorted(self.others.items())),
             "sessions": dict(sorted(self.sessions.items())),
             "calls": self.calls,
             "billed_calls": self.billed_calls,
