@@ -24,7 +24,7 @@ Json = dict[str, Any]
 BEGINNING = 1 << 16
 """Bytes of a file's beginning that a format is told by."""
 _LINES = 64
-_TOKENS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|[\[\]{},]|"')
+_TOKENS = re.compile(rb'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[\[\]{},]|"')
 _CLOSERS = {b"[": b"]", b"{": b"}"}
 _MANY = 1 << 53
 """Above it JavaScript cannot count."""

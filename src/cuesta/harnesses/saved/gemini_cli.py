@@ -175,7 +175,10 @@ def _said(content: object, answered: set[str]) -> list[Json]:
 def _parts(content: object) -> list[Json]:
     """Return content as parts: a string is one text part."""
     given = content if isinstance(content, list) else [content]
-    return [{"text": part} if isinstance(part, str) else dict(part) for part in given]
+    parts: list[Any] = [{"text": part} if isinstance(part, str) else part for part in given]
+    if not all(isinstance(part, dict) for part in parts):
+        raise TypeError("a part is no object")
+    return parts
 
 
 def _text(parts: list[Json]) -> str:

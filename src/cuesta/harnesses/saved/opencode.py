@@ -82,12 +82,14 @@ class _Talk:
         tree: Its steps.
         cleared: When results were cleared out of the history that was sent, in order.
         compacted: Whether no answer has come since a compaction.
-        asked: What the person said last.
+        replays: Whether the program then asks again what the person said last.
+        asked: That.
     """
 
     tree: Tree
     cleared: list[float] = field(default_factory=list)
     compacted: bool = False
+    replays: bool = False
     asked: list[Json] = field(default_factory=list)
 
     def take(self, message: Json) -> None:
@@ -100,10 +102,13 @@ class _Talk:
 
     def _user(self, parts: list[Json]) -> None:
         blocks = [block for part in parts for block in _said(part)]
-        if any(part["type"] == "compaction" for part in parts):
+        compactions = [part for part in parts if part["type"] == "compaction"]
+        if compactions:
             self.tree.compact()
-            self.compacted = True
-        elif self.compacted and (blocks == self.asked or all(p.get("synthetic") for p in parts)):
+            self.compacted, self.replays = True, bool(compactions[0].get("overflow"))
+        elif self.compacted and (
+            (self.replays and blocks == self.asked) or all(p.get("synthetic") for p in parts)
+        ):
             return
         elif blocks:
             self.tree.add({"role": "user", "content": blocks})
@@ -116,7 +121,7 @@ class _Talk:
         ended = moment(times.get("completed")) or started
         steps = _steps(parts)
         for said, told, tokens in steps:
-            usage = _usage(tokens if tokens else info.get("tokens") if len(steps) == 1 else None)
+            usage = _usage(tokens or (info.get("tokens") if len(steps) == 1 else None))
             while self.cleared and self.cleared[0] <= started:
                 self.cleared.pop(0)
                 self.tree.tear()
@@ -186,15 +191,16 @@ def _outcome(state: Json) -> Json:
         text = {"type": "text", "text": str(state["output"])}
         files = [_file(part) for part in state.get("attachments") or ()]
         return {"content": [text, *files], "is_error": False}
-    text = str(state["error"]) if state["status"] == "error" else _UNDONE
-    return {"content": text, "is_error": True}
+    why = str(state["error"]) if state["status"] == "error" else _UNDONE
+    return {"content": why, "is_error": True}
 
 
 def _usage(tokens: object) -> Usage | None:
     """Read a bill; whether thinking is part of the output depends on the version, by the total."""
     if not isinstance(tokens, dict):
         return None
-    cache = tokens.get("cache") if isinstance(tokens.get("cache"), dict) else {}
+    cached = tokens.get("cache")
+    cache = cached if isinstance(cached, dict) else {}
     read, written = count(cache.get("read")), count(cache.get("write"))
     fresh, output = count(tokens.get("input")), count(tokens.get("output"))
     prompt, most = fresh + read + written, output + count(tokens.get("reasoning"))

@@ -103,9 +103,8 @@ def _open(path: Path) -> sqlite3.Connection:
 
 def _messages(database: sqlite3.Connection, session: str, problems: Problems) -> Iterator[Json]:
     parts: dict[str, list[Json]] = {}
-    order = "WHERE session_id = ? ORDER BY id"
     for _, message, data in database.execute(
-        f"SELECT id, message_id, data FROM part {order}", [session]
+        "SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", [session]
     ):
         parts.setdefault(message, []).extend(_row(data, problems))
     for name, data in database.execute(

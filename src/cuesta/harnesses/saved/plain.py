@@ -115,9 +115,8 @@ def _sessions(
     tree = Tree("plain", str(name), wire, members=members, whole="model" in request)
     speaking = False
     for message in messages:
-        try:
-            role = DIALECTS[wire].parse(encode(message))[0].role
-        except RequestError:
+        role = _role(message, wire)
+        if role is None or not isinstance(message, dict):
             problems.note("not a message of its wire")
             tree.tear()
             continue
@@ -126,6 +125,14 @@ def _sessions(
         tree.add(message, call=call)
         speaking = answers
     yield from tree.sessions()
+
+
+def _role(message: object, wire: str) -> Role | None:
+    """Return who speaks in a message, or None if it is none."""
+    try:
+        return DIALECTS[wire].parse(encode(message))[0].role
+    except RequestError:
+        return None
 
 
 def _call(message: Any, request: Json, wire: str) -> Call:  # noqa: ANN401 - any JSON
