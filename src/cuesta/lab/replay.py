@@ -225,11 +225,22 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> l
     if cliff.digest:
         laid_out.append(((DIGEST, cliff.digest), cliff.digest_tokens))
     laid_out += [((i, ""), outlines[i].tokens) for i in range(anchor + 1, transcript.head)]
+    cleared = _cleared(transcript, cliff)
     for i in _kept(transcript, cliff.cut):
-        strips = cliff.strip and i < cliff.messages and outlines[i].thinks
-        tokens = outlines[i].tokens - strips * outlines[i].thinking
-        laid_out.append(((i, "stripped" if strips else ""), tokens))
+        treatment, tokens = "", outlines[i].tokens
+        if i in cleared:
+            treatment, tokens = "cleared", tokens - outlines[i].reclaim
+        elif cliff.strip and i < cliff.messages and outlines[i].thinks:
+            treatment, tokens = "stripped", tokens - outlines[i].thinking
+        laid_out.append(((i, treatment), tokens))
     return laid_out
+
+
+def _cleared(transcript: Transcript, cliff: Cliff) -> frozenset[int]:
+    """Return the messages whose results a cliff cleared."""
+    turns = transcript.turns[cliff.cut : cliff.cleared] if cliff.cleared else ()
+    messages = (i for turn in turns if not turn.pinned for i in range(turn.start, turn.stop))
+    return frozenset(i for i in messages if transcript.outlines[i].reclaim)
 
 
 def _kept(transcript: Transcript, cut: int) -> Iterator[int]:
