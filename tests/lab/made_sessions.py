@@ -55,7 +55,9 @@ def trajectory(seed=1, turns=12, model="claude-sonnet-4-5", words=120):
         extra = {"response": {"model": model, "usage": usage}}
         command = f"```bash\n{prose(rng, 8)}\n```"
         messages.append({"role": "assistant", "content": command, "extra": extra})
-        messages.append({"role": "user", "content": prose(rng, rng.randrange(words, 2 * words))})
+        output = prose(rng, rng.randrange(words, 2 * words))
+        told = f"<returncode>0</returncode>\n<output>\n{output}\n</output>"
+        messages.append({"role": "user", "content": told})
     info = {"mini_version": "1.15.0", "exit_status": "Submitted", "submission": ""}
     content = {
         "info": info,

@@ -39,6 +39,11 @@ def dollars(cost: float | None) -> str:
     return f"${cost:.2f}" if abs(cost) >= 0.1 or not cost else f"${cost:.4f}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 call`, `2,000 calls`."""
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
 def tables(rows: Sequence[Row]) -> Iterator[str]:
     """Write what each variant costs, and the tokens that this comes from."""
     yield _head("", "") + f"{'context':>19}{'engine model':>17}{'perfect cache':>17}{'steps':>6}"
@@ -140,7 +145,7 @@ def notes(rows: Sequence[Row], unpriced: Mapping[str, int]) -> Iterator[str]:
         unpriced: How many sessions have no cost, by reason.
     """
     for reason, sessions in unpriced.items():
-        yield from wrapped(f"Costs leave out {sessions:,} sessions: {reason}.", WIDTH)
+        yield from wrapped(f"Costs leave out {counted(sessions, 'session')}: {reason}.", WIDTH)
     if unpriced:
         yield from wrapped(_PRICE, WIDTH)
         yield ""
@@ -180,8 +185,8 @@ def read(summary: Summary) -> Iterator[str]:
         if summary.billed_calls < summary.calls:
             billed += f" of {summary.billed_calls:,} calls"
     yield from wrapped(
-        f"{sum(summary.sessions.values()):,} sessions ({', '.join(harnesses)}),"
-        f" {summary.calls:,} calls{billed}.",
+        f"{counted(sum(summary.sessions.values()), 'session')} ({', '.join(harnesses)}),"
+        f" {counted(summary.calls, 'call')}{billed}.",
         WIDTH,
     )
     for reason, paths in sorted(summary.others.items()):
@@ -189,7 +194,7 @@ def read(summary: Summary) -> Iterator[str]:
         more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
         yield from wrapped(f"{len(paths):,} without a session ({reason}): {named}{more}", WIDTH)
     if summary.problems:
-        yield f"{summary.problems.total():,} things could not be read:"
+        yield f"{counted(summary.problems.total(), 'thing')} could not be read:"
         yield from problems(summary.problems)
 
 
@@ -218,7 +223,7 @@ def sources(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def problems(counts: Mapping[str, int]) -> Iterator[str]:
     """Write what could not be read, by reason."""
     for reason, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        yield from (f"  {line}" for line in wrapped(f"{count:,} times: {reason}", WIDTH - 2))
+        yield from (f"  {line}" for line in wrapped(f"{count:,} x {reason}", WIDTH - 2))
 
 
 def _end(text: str, width: int) -> str:

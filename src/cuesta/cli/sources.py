@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections import Counter
@@ -14,7 +15,6 @@ from cuesta.cli.text import fitted
 from cuesta.core.errors import CuestaError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
     from cuesta.cli.options import Parser
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _SMALL = 4 << 20
 """Bytes of files that are read before another process would have started."""
+
+
+_MOST_WORKERS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def add_source_flags(parser: Parser) -> None:
         "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/prices.md)"
     )
     group.add_argument(
-        "--workers", type=int, default=0, metavar="N", help="processes (default: one a core)"
+        "--workers", type=_workers, default=0, metavar="N", help="processes (default: one a core)"
     )
     group.add_argument(
         "--resume",
@@ -67,6 +70,12 @@ def add_source_flags(parser: Parser) -> None:
         metavar="DIR",
         help="keep what is done in this folder, and go on from what is there",
     )
+
+
+def _workers(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _MOST_WORKERS):
+        raise argparse.ArgumentTypeError(f"expected 1 to {_MOST_WORKERS}, not {text!r}")
+    return int(text[:9])
 
 
 def reading_of(arguments: argparse.Namespace) -> Reading:
@@ -97,8 +106,7 @@ def nothing(paths: Sequence[Path]) -> CuestaError:
     if paths:
         return CuestaError(f"no saved session in {', '.join(map(str, paths))}")
     return CuestaError(
-        "no agent has saved a session where they usually do. Name a file or a folder:\n"
-        "  cuesta replay PATH"
+        "no agent has saved a session where they usually do.\nName a file or a folder."
     )
 
 

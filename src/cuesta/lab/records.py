@@ -41,7 +41,9 @@ class Variant:
 
     def moved(self, at: int) -> Variant:
         """Return the variant with that knob at another size."""
-        return replace(self, **{"reclaim" if self.strategy == MICRO else "threshold": at})
+        if self.strategy == MICRO:
+            return replace(self, reclaim=at)
+        return replace(self, threshold=at)
 
 
 BASE = Variant(KEEP_ALL)
