@@ -94,13 +94,12 @@ def replay(prepared: Prepared, strategy: Strategy, policy: Policy) -> Replay:
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
-    """The step before: its call, the transcript, the cliff in force, and its prompt's tokens."""
+class _Now:
+    """Where a replay stands: a call, the transcript at it, and the cliff in force."""
 
     call: Call
     transcript: Transcript
     cliff: Cliff | None
-    prompt: int
 
 
 class _Replayer:
@@ -118,14 +117,13 @@ class _Replayer:
     def run(self) -> Replay:
         steps: list[Step] = []
         cliffs: list[Cliff | None] = []
-        before: _Before | None = None
+        before: _Now | None = None
         for number, call in enumerate(self._prepared.calls):
             transcript = self._transcript(call)
-            now = _Before(call, transcript, self._decide(call, transcript), 0)
-            step = self._step(number, now, before)
-            steps.append(step)
+            now = _Now(call, transcript, self._decide(call, transcript))
+            steps.append(self._step(number, now, before, steps[-1].prompt if steps else 0))
             cliffs.append(now.cliff)
-            before = replace(now, prompt=step.prompt)
+            before = now
         return Replay(tuple(steps), tuple(cliffs), self._layouts, self._digests)
 
     def _transcript(self, call: Call) -> Transcript:
@@ -172,7 +170,8 @@ class _Replayer:
             self._digests[known.hash] = digest
         return known
 
-    def _step(self, number: int, now: _Before, before: _Before | None) -> Step:
+    def _step(self, number: int, now: _Now, before: _Now | None, sent: int) -> Step:
+        """Size a call, `sent` being the prompt before it."""
         prepared, call = self._prepared, now.call
         prompt, common, answered, behind, gap, moved = 0, 0, 0, 0, 0.0, False
         if before is None:
@@ -180,7 +179,7 @@ class _Replayer:
         elif before.cliff == now.cliff and before.call.at <= call.at:
             last = before.call
             grown = prepared.sums[call.at] - prepared.sums[last.at]
-            prompt, common = before.prompt + grown, before.prompt
+            prompt, common = sent + grown, sent
             answered = min(prepared.echo(last), grown)
             behind = prepared.places[call.at] - prepared.places[last.at]
         else:
@@ -203,7 +202,7 @@ class _Replayer:
         places = self._prepared.places
         return places[i + 1] - places[i] if i >= 0 else 1
 
-    def _laid_out(self, number: int, now: _Before) -> list[Piece]:
+    def _laid_out(self, number: int, now: _Now) -> list[Piece]:
         self._layouts[number] = laid_out = pieces(self._prepared, now.transcript, now.cliff)
         return laid_out
 
