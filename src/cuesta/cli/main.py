@@ -21,6 +21,7 @@ _VERBS = {
     "serve": "run the proxy by itself, for any number of agents",
     "status": "what went through, and what it cost",
     "explain": "why each of the last requests was kept or compacted",
+    "reproduce": "the paper's tables that need no model, on saved trajectories",
     "demo": "watch a long job with and without Cuesta; needs no key",
 }
 
