@@ -64,10 +64,11 @@ amounts, and their costs at the same prices differ for that alone.
 Other lengths. How much a threshold saves depends on how many tasks outgrow it
 and by how much: see the row "tasks that outgrow it".
 
-Other caches. The paper's model charges the whole prompt anew behind a cliff. An
-engine still holds what stands before the digest, so its column is lower at the
-small thresholds. Billed hit rates are what providers granted: they miss for
-reasons of their own (routing between machines, load), which no replay knows.
+Other caches. The paper's model charges an answer anew as part of the next
+prompt, and the whole prompt behind a cliff. An engine still holds the answer,
+and what stands before the digest, so its rows are lower. Billed hit rates are
+what providers granted: they miss for reasons of their own (routing between
+machines, load), which no replay knows.
 
 Other scaffolds. Table 7 was made on Terminal-Bench with Terminus-2, whose model
 types keystrokes and writes less prose; its shares are beside ours to show the
@@ -94,24 +95,26 @@ def main(argv: list[str]) -> int:
 
 def _run(paths: Sequence[Path]) -> Reproduction:
     """Replay everything, and say how far it is once it takes long."""
-    began = time.monotonic()
-    shown = began + _PATIENCE
+    screen = sys.stderr.isatty()
+    told = time.monotonic() + _PATIENCE
     found: Reproduction | None = None
     for found in reproduce(paths):
-        if time.monotonic() >= shown:
-            shown = time.monotonic() + 1
-            print(f"\r{found.tasks} trajectories", end="", file=sys.stderr, flush=True)
-    if shown > began + _PATIENCE:
-        print("\r" + " " * 24 + "\r", end="", file=sys.stderr, flush=True)
+        if time.monotonic() >= told:
+            told = time.monotonic() + (1 if screen else 10)
+            print(_counted(found.tasks), end="\r" if screen else "\n", file=sys.stderr)
     if found is None:
         raise ConfigError("no trajectory of mini-swe-agent is there")
     return found
 
 
+def _counted(tasks: int) -> str:
+    return "1 trajectory" if tasks == 1 else f"{tasks} trajectories"
+
+
 def _head(found: Reproduction) -> Iterator[str]:
     calls = found.tallies[FULL].calls
     yield (
-        f"{found.tasks} trajectories of mini-swe-agent, {calls} calls, "
+        f"{_counted(found.tasks)} of mini-swe-agent, {calls} calls, "
         f"{found.billed.prompt / 1e6:.1f}M prompt tokens"
     )
     yield ""
