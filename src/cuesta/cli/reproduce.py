@@ -18,6 +18,7 @@ from cuesta.lab.reproduce import (
     PAPER_HITS,
     PAPER_PARTS,
     PAPER_SHARES,
+    PAPER_SUMS,
     TAKEN_APART,
     THRESHOLDS,
     Reproduction,
@@ -172,8 +173,7 @@ def _parts(found: Reproduction) -> Iterator[str]:
             cached, other = (part / found.tasks for part in ours[i])
             here = f"{tally.prompt.values[i] / total:.1%}"
             yield _row("  replayed", [here, *_dollars(cached, other)])
-        sums = [sum(part) for part in zip(*paper, strict=True)]
-        yield _row("all, the paper", ["", *_dollars(*sums)])
+        yield _row("all, the paper", ["", *_dollars(*PAPER_SUMS[threshold])])
         sums = [sum(part) / found.tasks for part in zip(*ours, strict=True)]
         yield _row("  replayed", ["", *_dollars(*sums)])
         yield ""
