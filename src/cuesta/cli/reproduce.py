@@ -57,10 +57,10 @@ a task is replayed at every threshold; a replay keeps the recorded steps. A
 model that has lost an output may look again, so the rows with extra steps show
 what that would add; how many steps it really takes only runs can tell.
 
-Other outputs. Where the recorded model thought, its thoughts are billed as
-output and never sent again. No compaction can save them, so its part of the
-bill is the larger the smaller the context. The paper's models write other
-amounts, and their costs at the same prices differ for that alone.
+Other outputs. What a model writes is billed in full at every threshold, so its
+part of the bill grows as the context shrinks. The recorded model writes its
+thoughts into its answers, at length; the paper's models write other amounts,
+and their costs at the same prices differ for that alone.
 
 Other lengths. How much a threshold saves depends on how many tasks outgrow it
 and by how much: see the row "tasks that outgrow it".
