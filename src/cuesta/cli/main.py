@@ -23,6 +23,7 @@ _VERBS = {
     "explain": "why each of the last requests was kept or compacted",
     "replay": "what each strategy would have cost, on saved sessions",
     "sessions": "which saved sessions there are",
+    "reproduce": "the paper's tables that need no model, on saved trajectories",
     "demo": "watch a long job with and without Cuesta; needs no key",
 }
 
