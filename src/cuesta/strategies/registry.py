@@ -12,11 +12,14 @@ from cuesta.strategies.cliff import CliffStrategy
 from cuesta.strategies.keep_all import KeepAll
 from cuesta.strategies.microcompaction import Microcompaction
 from cuesta.strategies.sliding_window import SlidingWindow
+from cuesta.strategies.summary import Summary
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
-    {s.name: s for s in (CliffStrategy(), KeepAll(), SlidingWindow(), Microcompaction())}
+    {s.name: s for s in (CliffStrategy(), KeepAll(), SlidingWindow(), Microcompaction(), Summary())}
 )
 """They have no state."""
+ASKING = frozenset({"summary"})
+"""Those that ask the model, which is billed, and keep what it wrote in memory."""
 
 
 def strategy(name: str) -> Strategy:

@@ -13,7 +13,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-_OPENING = "<record-of-earlier-work>"
+_OPENINGS = ("<record-of-earlier-work>", "<summary-of-earlier-work>")
 _TOOL_CHANGES = (
     "tool_addition", "tool_removal", "additional_tools", "mcp_list_tools", "tool_search_output",
 )  # fmt: skip
@@ -113,7 +113,8 @@ def _kinds(message: Json, kinds: Sequence[str]) -> bool:
 
 
 def _is_ours(message: Json, client: Sequence[Json]) -> bool:
-    return _OPENING in json.dumps(message) and message not in client
+    text = json.dumps(message)
+    return any(opening in text for opening in _OPENINGS) and message not in client
 
 
 def _holds(sent: Json, own: Json) -> bool:
