@@ -122,20 +122,32 @@ def _executor(workers: int, tasks: Sequence[Task]) -> Executor:
 def outcomes(reading: Reading, sweep: Sweep, label: str = "read") -> Iterator[Outcome]:
     """Read, count and replay; yield what came of each task, and tell how far it is.
 
+    A call that stands in several files (of a session that was resumed or forked) counts in the
+    first.
+
     Args:
         reading: What is read.
         sweep: What it is replayed under; without variants it is only counted.
         label: What is being done, in a word.
     """
-    if reading.folder is None:
-        yield from _straight(reading, sweep, _Progress(label, len(reading.tasks)))
-        return
+    from cuesta.harnesses.saved.repeats import Repeats  # noqa: PLC0415 - slow to load
+    from cuesta.lab.files import without_repeats  # noqa: PLC0415 - likewise
+
+    repeats = Repeats()
+    do = _straight if reading.folder is None else _kept
+    for outcome in do(reading, sweep, _Progress(label, len(reading.tasks))):
+        yield without_repeats(sweep, outcome, repeats)
+
+
+def _kept(reading: Reading, sweep: Sweep, progress: _Progress) -> Iterator[Outcome]:
+    """Do what was not done before, and yield outcomes in the order in which they were done."""
     from cuesta.jobs.records import Records  # noqa: PLC0415 - only where asked
     from cuesta.jobs.run import run  # noqa: PLC0415 - likewise
     from cuesta.lab.files import Outcome, work_to_keep  # noqa: PLC0415 - likewise
 
-    progress = _Progress(label, len(reading.tasks))
-    with Records(reading.folder, {**sweep.to_dict(), "prices": reading.own_prices}) as records:
+    assert reading.folder is not None  # noqa: S101 - see `outcomes`
+    identity = {**sweep.to_dict(), "prices": reading.own_prices}
+    with Records(reading.folder, identity) as records:
         tasks = {task.key: task for task in reading.tasks}
         run(
             partial(work_to_keep, sweep), tasks, records, reading.executor,

@@ -99,6 +99,9 @@ class Components:
         """
         prompt, last = Parts(), None
         for number, (step, read) in enumerate(zip(replay.steps, cached, strict=True)):
+            if step.ours:
+                yield Made(Parts(task=step.prompt), Parts(task=read), Parts(thoughts=step.output))
+                continue
             call = self._prepared.calls[step.call]
             layout = replay.layouts.get(number)
             if layout is None and last is not None:
