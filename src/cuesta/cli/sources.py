@@ -59,7 +59,7 @@ def add_source_flags(parser: Parser) -> None:
         "--model", default="", metavar="NAME", help="price all calls as this model's"
     )
     group.add_argument(
-        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/prices.md)"
+        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/replay.md)"
     )
     group.add_argument(
         "--workers", type=_workers, default=0, metavar="N", help="processes (default: one a core)"
