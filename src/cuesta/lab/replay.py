@@ -39,13 +39,13 @@ class Step:
         call: The number of the session's call.
         model: The model's name.
         prompt: The whole prompt.
-        common: How much of the previous prompt it begins with; 0 where the model changed.
-        answered: How much of the previous answer follows right behind that, but for its last
-            token: an engine never computes that one.
+        common: How much of its model's previous prompt it begins with.
+        answered: How much of that one's answer follows right behind, but for its last token: an
+            engine never computes that one.
         output: What the model answers.
         fixed: System prompt and tools, with which every prompt begins.
         behind: How many places for a cache marker lie behind `common`.
-        gap: Seconds since the call before it, 0 where nobody knows.
+        gap: Seconds since its model's call before it, 0 where nobody knows.
         cliff: Whether what stands before the newest turn changed: a cliff fell, a window moved.
         ours: Whether the call is the strategy's own (it asks for a summary).
     """
@@ -93,11 +93,16 @@ def replay(prepared: Prepared, strategy: Strategy, policy: Policy) -> Replay:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The step before: its call, the cliff in force, and its prompt's tokens."""
+    """An earlier step: its call, the cliff in force, and its prompt's tokens."""
 
     call: Call
     cliff: Cliff | None
     prompt: int
+
+
+def _grows(before: _Before, call: Call, cliff: Cliff | None) -> bool:
+    """Tell whether a call's prompt is an earlier one and more."""
+    return before.cliff == cliff and before.call.at <= call.at
 
 
 class _Replayer:
@@ -115,13 +120,15 @@ class _Replayer:
     def run(self) -> Replay:
         steps: list[Step] = []
         cliffs: list[Cliff | None] = []
+        cached: dict[str, _Before] = {}
         before: _Before | None = None
         for number, call in enumerate(self._prepared.calls):
             cliff = self._decide(call, self._transcript(call))
             step = self._step(number, call, cliff, before)
-            steps.append(step)
-            cliffs.append(cliff)
             before = _Before(call, cliff, step.prompt)
+            steps.append(self._found(step, before, cached.get(call.model)))
+            cliffs.append(cliff)
+            cached[call.model] = before
         return Replay(tuple(steps), tuple(cliffs), self._layouts, self._digests)
 
     def _transcript(self, call: Call) -> Transcript:
@@ -169,29 +176,32 @@ class _Replayer:
         return known
 
     def _step(self, number: int, call: Call, cliff: Cliff | None, before: _Before | None) -> Step:
+        """Size a call's prompt, and lay it out unless it only grew."""
         prepared = self._prepared
         step = Step(number, call.model, 0, 0, 0, prepared.output(call), prepared.fixed)
+        if before is not None and _grows(before, call, cliff):
+            grown = prepared.sums[call.at] - prepared.sums[before.call.at]
+            return replace(step, prompt=before.prompt + grown)
+        self._layouts[number] = layout = self._pieces(call, cliff)
+        return replace(step, prompt=_size(layout), cliff=before is not None)
+
+    def _found(self, step: Step, now: _Before, before: _Before | None) -> Step:
+        """Say what a prompt shares with the last one of its model: caches are kept by model."""
+        prepared, call = self._prepared, now.call
         if before is None:
-            self._layouts[number] = new = self._pieces(call, cliff)
-            return replace(step, prompt=_size(new))
+            return step
         last = before.call
         step = replace(step, gap=call.time - last.time if call.time and last.time else 0.0)
-        if before.cliff == cliff and last.at <= call.at:
-            grown = prepared.sums[call.at] - prepared.sums[last.at]
+        if _grows(before, call, now.cliff):
+            grown = step.prompt - before.prompt
             behind = prepared.places[call.at] - prepared.places[last.at]
-            step = replace(
-                step, prompt=before.prompt + grown, common=before.prompt,
-                answered=min(prepared.echo(last), grown), behind=behind,
-            )  # fmt: skip
-        else:
-            old, new = self._pieces(last, before.cliff), self._pieces(call, cliff)
-            self._layouts[number] = new
-            alike = _alike(old, new)
-            behind = sum(self._places(piece) for piece in new[alike:])
-            step = replace(
-                step, prompt=_size(new), common=_size(new[:alike]), behind=behind, cliff=True
-            )
-        return step if last.model == call.model else replace(step, common=0, answered=0)
+            echo = min(prepared.echo(last), grown)
+            return replace(step, common=before.prompt, answered=echo, behind=behind)
+        old = self._pieces(last, before.cliff)
+        new = self._layouts.get(step.call) or self._pieces(call, now.cliff)
+        alike = _alike(old, new)
+        behind = sum(self._places(piece) for piece in new[alike:])
+        return replace(step, common=_size(new[:alike]), behind=behind)
 
     def _places(self, piece: Piece) -> int:
         (i, _), _ = piece
