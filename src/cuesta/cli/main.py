@@ -22,6 +22,7 @@ _VERBS = {
     "status": "what went through, and what it cost",
     "explain": "why each of the last requests was kept or compacted",
     "reproduce": "the paper's tables that need no model, on saved trajectories",
+    "tune": "which threshold suits your own saved sessions; needs no key",
     "demo": "watch a long job with and without Cuesta; needs no key",
 }
 
