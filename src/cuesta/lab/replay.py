@@ -124,11 +124,10 @@ class _Replayer:
         before: _Before | None = None
         for number, call in enumerate(self._prepared.calls):
             cliff = self._decide(call, self._transcript(call))
-            step = self._step(number, call, cliff, before)
-            before = _Before(call, cliff, step.prompt)
-            steps.append(self._found(step, before, cached.get(call.model)))
+            now = _Before(call, cliff, self._prompt(number, call, cliff, before))
+            steps.append(self._step(number, now, cached.get(call.model)))
             cliffs.append(cliff)
-            cached[call.model] = before
+            before = cached[call.model] = now
         return Replay(tuple(steps), tuple(cliffs), self._layouts, self._digests)
 
     def _transcript(self, call: Call) -> Transcript:
@@ -175,33 +174,38 @@ class _Replayer:
             self._digests[known.hash] = digest
         return known
 
-    def _step(self, number: int, call: Call, cliff: Cliff | None, before: _Before | None) -> Step:
+    def _prompt(self, number: int, call: Call, cliff: Cliff | None, before: _Before | None) -> int:
         """Size a call's prompt, and lay it out unless it only grew."""
-        prepared = self._prepared
-        step = Step(number, call.model, 0, 0, 0, prepared.output(call), prepared.fixed)
         if before is not None and _grows(before, call, cliff):
-            grown = prepared.sums[call.at] - prepared.sums[before.call.at]
-            return replace(step, prompt=before.prompt + grown)
+            sums = self._prepared.sums
+            return before.prompt + sums[call.at] - sums[before.call.at]
         self._layouts[number] = layout = self._pieces(call, cliff)
-        return replace(step, prompt=_size(layout), cliff=before is not None)
+        return _size(layout)
 
-    def _found(self, step: Step, now: _Before, before: _Before | None) -> Step:
-        """Say what a prompt shares with the last one of its model: caches are kept by model."""
+    def _step(self, number: int, now: _Before, before: _Before | None) -> Step:
+        """Put a step together; caches are kept by model, so `before` is the same model's."""
         prepared, call = self._prepared, now.call
-        if before is None:
-            return step
-        last = before.call
-        step = replace(step, gap=call.time - last.time if call.time and last.time else 0.0)
-        if _grows(before, call, now.cliff):
-            grown = step.prompt - before.prompt
-            behind = prepared.places[call.at] - prepared.places[last.at]
-            echo = min(prepared.echo(last), grown)
-            return replace(step, common=before.prompt, answered=echo, behind=behind)
-        old = self._pieces(last, before.cliff)
-        new = self._layouts.get(step.call) or self._pieces(call, now.cliff)
+        common, answered, behind, gap = 0, 0, 0, 0.0
+        if before is not None:
+            last = before.call
+            gap = call.time - last.time if call.time and last.time else 0.0
+            if _grows(before, call, now.cliff):
+                common = before.prompt
+                answered = min(prepared.echo(last), now.prompt - before.prompt)
+                behind = prepared.places[call.at] - prepared.places[last.at]
+            else:
+                common, behind = self._shared(before, number, now)
+        return Step(
+            number, call.model, now.prompt, common, answered, prepared.output(call),
+            prepared.fixed, behind, gap, cliff=number > 0 and number in self._layouts,
+        )  # fmt: skip
+
+    def _shared(self, before: _Before, number: int, now: _Before) -> tuple[int, int]:
+        """Return the tokens that two prompts begin with alike, and the places behind them."""
+        old = self._pieces(before.call, before.cliff)
+        new = self._layouts.get(number) or self._pieces(now.call, now.cliff)
         alike = _alike(old, new)
-        behind = sum(self._places(piece) for piece in new[alike:])
-        return replace(step, common=_size(new[:alike]), behind=behind)
+        return _size(new[:alike]), sum(map(self._places, new[alike:]))
 
     def _places(self, piece: Piece) -> int:
         (i, _), _ = piece
