@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from cuesta.cli import tell
 from cuesta.cli.launcher import Proxy, leave, listen, run_beside
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, fixed_environment, gather
-from cuesta.cli.serve import check_upstreams, serve_command
+from cuesta.cli.serve import (
+    check_summaries,
+    check_upstreams,
+    recording_folder,
+    recording_warning,
+    serve_command,
+)
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.harnesses import Launch, Leaving, find_harness
@@ -81,9 +87,12 @@ def main(argv: list[str]) -> int:
     launch = harness.prepare(launch)
     found = {name: getattr(launch, name) or getattr(options, name) for name in UPSTREAMS}
     options = _with_upstreams(options, found)
+    check_summaries(options, compaction)
     check_upstreams(options)
     for warning in launch.warnings:
         tell(f"warning: {warning}.")
+    if recording_folder(options) is not None:
+        tell(recording_warning(options))
 
     run = secrets.token_hex(4)
     log = _log_file(options, run)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -130,6 +131,7 @@ def profile(name: str, *, threshold: int = 0) -> Policy:
     return Policy.from_dict({**policy.to_dict(), "threshold": threshold}) if threshold else policy
 
 
+@cache
 def ladder(policy: Policy) -> tuple[Policy, ...]:
     """Return ever harsher policies, the given one first, for prompts that are still too long.
 

@@ -1,0 +1,1 @@
+"""What strategies would have cost and forgotten, on saved sessions."""

@@ -1,0 +1,260 @@
+"""Replaying a session under a strategy: what each call's prompt would have held.
+
+A replay keeps the recorded steps: the model answers as it did. The strategy is the proxy's own, and
+is asked as the exchange asks it: once a call, with what it decided before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TypeAlias
+
+from cuesta.core.compact import Memo, Source, fold
+from cuesta.core.digest import NOTHING, RENDERER, Digest, Rendered, render
+from cuesta.core.ledger import Cliff, Entry
+from cuesta.core.meter import round_up
+from cuesta.core.models import checks_prefixes, window_of
+from cuesta.core.policy import Policy
+from cuesta.core.transcript import Transcript
+from cuesta.lab.prepared import Prepared, meter_of
+from cuesta.protocols.lexicon import HarnessLexicon
+from cuesta.strategies.base import Case, Replace, Strategy
+from cuesta.trace.session import Call
+
+_LEXICON = HarnessLexicon()
+FIXED, DIGEST = -2, -1
+"""What a piece is that stands for no message."""
+
+Piece: TypeAlias = "tuple[tuple[int, str], int]"
+"""What a stretch of a prompt is, and its tokens: (message, treatment), or (`DIGEST`, its hash)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a replay. Sizes are in tokens.
+
+    Attributes:
+        call: The number of the session's call.
+        model: The model's name.
+        prompt: The whole prompt.
+        common: How much of the previous prompt it begins with; 0 where the model changed.
+        answered: How much of the previous answer follows right behind that, but for its last
+            token: an engine never computes that one.
+        output: What the model answers.
+        fixed: System prompt and tools, with which every prompt begins.
+        behind: How many places for a cache marker lie behind `common`.
+        gap: Seconds since the call before it, 0 where nobody knows.
+        cliff: Whether what stands before the newest turn changed: a cliff fell, a window moved.
+        ours: Whether the call is the strategy's own (it asks for a summary).
+    """
+
+    call: int
+    model: str
+    prompt: int
+    common: int
+    answered: int
+    output: int
+    fixed: int = 0
+    behind: int = 0
+    gap: float = 0.0
+    cliff: bool = False
+    ours: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A session under one strategy.
+
+    Attributes:
+        steps: Its calls, in order.
+        cliffs: In force at each step, or None: nothing was replaced.
+        layouts: What the prompt was made of at each step where it did not just grow, by step.
+        digests: What stands in place of folded turns, by hash.
+    """
+
+    steps: tuple[Step, ...]
+    cliffs: tuple[Cliff | None, ...]
+    layouts: Mapping[int, Sequence[Piece]] = field(default_factory=dict)
+    digests: Mapping[str, Digest] = field(default_factory=dict)
+
+
+def replay(prepared: Prepared, strategy: Strategy, policy: Policy) -> Replay:
+    """Replay a session.
+
+    Args:
+        prepared: The session.
+        strategy: When to drop, and from where.
+        policy: What is kept, cut and dropped; its threshold counts anchored tokens.
+    """
+    return _Replayer(prepared, strategy, policy).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The step before: its call, the cliff in force, and its prompt's tokens."""
+
+    call: Call
+    cliff: Cliff | None
+    prompt: int
+
+
+class _Replayer:
+    def __init__(self, prepared: Prepared, strategy: Strategy, policy: Policy) -> None:
+        self._prepared = prepared
+        self._strategy = strategy
+        self._policy = policy
+        self._meter = meter_of(prepared.session)
+        self._memo = Memo()
+        self._rendered: dict[tuple[int, int, int], Rendered] = {}
+        self._digests: dict[str, Digest] = {}
+        self._layouts: dict[int, Sequence[Piece]] = {}
+        self._known: Entry | None = None
+
+    def run(self) -> Replay:
+        steps: list[Step] = []
+        cliffs: list[Cliff | None] = []
+        before: _Before | None = None
+        for number, call in enumerate(self._prepared.calls):
+            cliff = self._decide(call, self._transcript(call))
+            step = self._step(number, call, cliff, before)
+            steps.append(step)
+            cliffs.append(cliff)
+            before = _Before(call, cliff, step.prompt)
+        return Replay(tuple(steps), tuple(cliffs), self._layouts, self._digests)
+
+    def _transcript(self, call: Call) -> Transcript:
+        transcript = self._prepared.until(call.at)
+        return transcript.to_first_human() if self._policy.head_to_first_human else transcript
+
+    def _decide(self, call: Call, transcript: Transcript) -> Cliff | None:
+        """Ask the strategy; return the cliff in force, or None."""
+        prepared, policy = self._prepared, self._policy
+        model = prepared.model(call)
+        fixed = prepared.fixed
+        case = Case(
+            transcript=transcript,
+            fixed=round_up(fixed) if policy.round_fixed else fixed,
+            model=model,
+            window=window_of(model),
+            policy=policy,
+            known=self._known,
+            answered=False,
+            render=lambda previous, cut, threshold: self._render(
+                transcript, (previous, cut, threshold)
+            ),
+            binds_thinking=checks_prefixes(model),
+        )
+        decision = self._strategy.decide(case)
+        if not isinstance(decision, Replace):
+            return None
+        if decision.new or self._known is None:
+            self._known = Entry(policy, self._strategy.name, RENDERER, decision.cliffs)
+        return self._known.cliffs[-1]
+
+    def _render(self, transcript: Transcript, what: tuple[int, int, int]) -> Rendered:
+        """Render a digest, its size anchored as messages of the session are."""
+        previous, cut, threshold = what
+        if cut <= previous:
+            return NOTHING
+        known = self._rendered.get(what)
+        if known is None:
+            source = Source(transcript, self._prepared.read.__getitem__, _LEXICON, self._memo)
+            digest = fold(source, previous, cut, self._policy, threshold)
+            text = render(digest, self._meter)
+            known = replace(text, tokens=round(text.tokens * self._prepared.scale))
+            self._rendered[what] = known
+            self._digests[known.hash] = digest
+        return known
+
+    def _step(self, number: int, call: Call, cliff: Cliff | None, before: _Before | None) -> Step:
+        prepared = self._prepared
+        step = Step(number, call.model, 0, 0, 0, prepared.output(call), prepared.fixed)
+        if before is None:
+            self._layouts[number] = new = self._pieces(call, cliff)
+            return replace(step, prompt=_size(new))
+        last = before.call
+        step = replace(step, gap=call.time - last.time if call.time and last.time else 0.0)
+        if before.cliff == cliff and last.at <= call.at:
+            grown = prepared.sums[call.at] - prepared.sums[last.at]
+            behind = prepared.places[call.at] - prepared.places[last.at]
+            step = replace(
+                step, prompt=before.prompt + grown, common=before.prompt,
+                answered=min(prepared.echo(last), grown), behind=behind,
+            )  # fmt: skip
+        else:
+            old, new = self._pieces(last, before.cliff), self._pieces(call, cliff)
+            self._layouts[number] = new
+            alike = _alike(old, new)
+            behind = sum(self._places(piece) for piece in new[alike:])
+            step = replace(
+                step, prompt=_size(new), common=_size(new[:alike]), behind=behind, cliff=True
+            )
+        return step if last.model == call.model else replace(step, common=0, answered=0)
+
+    def _places(self, piece: Piece) -> int:
+        (i, _), _ = piece
+        places = self._prepared.places
+        return places[i + 1] - places[i] if i >= 0 else 1
+
+    def _pieces(self, call: Call, cliff: Cliff | None) -> list[Piece]:
+        """Return what a prompt is made of, as `exchange.view` puts it together."""
+        return list(pieces(self._prepared, self._transcript(call), cliff))
+
+
+def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> Iterator[Piece]:
+    """Yield what a prompt is made of under a cliff, in order.
+
+    Args:
+        prepared: The session.
+        transcript: As it was at the call, divided as the policy says.
+        cliff: In force, or None: the session's own messages.
+    """
+    outlines = transcript.outlines
+    yield (FIXED, ""), prepared.fixed
+    if cliff is None:
+        for i, outline in enumerate(outlines):
+            yield (i, ""), outline.tokens
+        return
+    anchor = transcript.anchor
+    for i in range(anchor + 1):
+        yield (i, ""), outlines[i].tokens
+    if cliff.digest:
+        yield (DIGEST, cliff.digest), cliff.digest_tokens
+    for i in range(anchor + 1, transcript.head):
+        yield (i, ""), outlines[i].tokens
+    for turn in transcript.kept(cliff.cut, len(transcript.turns)):
+        for i in range(turn.start, turn.stop):
+            strips = cliff.strip and i < cliff.messages and outlines[i].thinks
+            treatment = "stripped" if strips else ""
+            yield (i, treatment), outlines[i].tokens - strips * outlines[i].thinking
+
+
+def _size(prompt: Iterable[Piece]) -> int:
+    return sum(tokens for _, tokens in prompt)
+
+
+def _alike(old: Sequence[Piece], new: Sequence[Piece]) -> int:
+    """Return how many pieces two prompts begin with alike."""
+    return next(
+        (n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a[0] != b[0]),
+        min(len(old), len(new)),
+    )
+
+
+def recorded(prepared: Prepared) -> Replay:
+    """Return the session as its harness ran it, by its bills; calls without one are left out."""
+    steps: list[Step] = []
+    billed = [(n, c) for n, c in enumerate(prepared.calls) if c.usage is not None]
+    for number, call in billed:
+        if call.usage is None:
+            continue
+        prompt = call.usage.prompt
+        steps.append(Step(number, call.model, prompt, 0, 0, call.usage.output))
+    for i, (before, step) in enumerate(pairwise(steps), 1):
+        grown = step.prompt >= before.prompt and step.model == before.model
+        times = [prepared.calls[s.call].time for s in (before, step)]
+        gap = times[1] - times[0] if all(times) else 0.0
+        steps[i] = replace(step, common=before.prompt if grown else 0, gap=gap, cliff=not grown)
+    return Replay(tuple(steps), (None,) * len(steps))
