@@ -26,7 +26,7 @@ def test_what_a_summary_cannot_go_with_is_told_at_once(name, flags):
 
 
 def test_every_name_is_a_strategys():
-    assert NAMES == tuple(STRATEGIES)
+    assert tuple(STRATEGIES) == NAMES
 
 
 def test_the_others_go_with_all():

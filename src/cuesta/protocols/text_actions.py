@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from cuesta.core.transcript import Block, BlockKind, Message, Role
@@ -81,7 +82,7 @@ def _thought_act(text: str) -> Act | None:
     """Read SWE-agent's answer: a function or a command in tags, or the last fenced block."""
     function = _last(_FUNCTION, text)
     if function:
-        arguments = {key: value for key, value in _PARAMETER.findall(function[2])}
+        arguments = dict(_PARAMETER.findall(function[2]))
         return Act(_outside(text, function.start(), function.end()), ((function[1], arguments),))
     command = _last(_COMMAND, text)
     if command:
@@ -141,10 +142,8 @@ def _keystrokes(commands: list[Arguments], *, complete: bool) -> tuple[tuple[str
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    last = None
-    for last in pattern.finditer(text):
-        pass
-    return last
+    found = deque(pattern.finditer(text), maxlen=1)
+    return found[0] if found else None
 
 
 def _around(text: str, match: re.Match[str], command: str) -> Act:
@@ -224,9 +223,7 @@ def read_as(protocol: str, message: Message, previous: Message | None) -> Messag
         return message
     if message.role is Role.ASSISTANT:
         return _answer(row, message)
-    if message.role is Role.USER and previous and previous.role is Role.ASSISTANT:
-        return _observation(row, message, previous)
-    return message
+    return _observation(row, message, previous) if previous else message
 
 
 def _answer(row: TextProtocol, message: Message) -> Message:
@@ -237,7 +234,7 @@ def _answer(row: TextProtocol, message: Message) -> Message:
         return message
     others = (block for block in message.blocks if block.kind is not BlockKind.TEXT)
     thoughts = (Block(BlockKind.TEXT, (text,)) for text in act.thoughts if text.strip())
-    return replace(message, blocks=(*others, *thoughts, *_calls(act)))
+    return _with(message, (*others, *thoughts, *_calls(act)))
 
 
 def _calls(act: Act) -> list[Block]:
@@ -250,9 +247,13 @@ def _calls(act: Act) -> list[Block]:
 
 
 def _observation(row: TextProtocol, message: Message, previous: Message) -> Message:
+    """Read what follows an answer; a complaint may follow a result: the answer was left out."""
+    answers = previous.role is Role.ASSISTANT
+    goes_on = answers or any(block.kind is BlockKind.RESULT for block in previous.blocks)
     text = _text(message)
-    complains = row.complaint.match(text) is not None
-    if not complains and not row.observation.match(text):
+    complains = goes_on and row.complaint.match(text) is not None
+    observes = answers and row.observation.match(text) is not None
+    if message.role is not Role.USER or not (complains or observes):
         return message
     opened = (block.call_id for block in previous.blocks if block.kind is BlockKind.CALL)
     others = [block for block in message.blocks if block.kind is not BlockKind.TEXT]
@@ -265,7 +266,11 @@ def _observation(row: TextProtocol, message: Message, previous: Message) -> Mess
         weight=sum(block.weight for block in others),
         pictures=tuple(size for block in others for size in block.pictures),
     )
-    return replace(message, blocks=(result,))
+    return _with(message, (result,))
+
+
+def _with(message: Message, blocks: tuple[Block, ...]) -> Message:
+    return Message(message.role, blocks, message.pinned, message.barrier)
 
 
 def _texts(message: Message) -> list[tuple[str, ...]]:
