@@ -21,6 +21,9 @@ _VERBS = {
     "serve": "run the proxy by itself, for any number of agents",
     "status": "what went through, and what it cost",
     "explain": "why each of the last requests was kept or compacted",
+    "replay": "what each strategy would have cost, on saved sessions",
+    "sessions": "which saved sessions there are",
+    "reproduce": "the paper's tables that need no model, on saved trajectories",
     "tune": "which threshold suits your own saved sessions; needs no key",
     "demo": "watch a long job with and without Cuesta; needs no key",
 }

@@ -18,6 +18,7 @@ from cuesta.cli.text import printable
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.proxy.options import UPSTREAMS, ProxyOptions
+from cuesta.strategies.names import ASKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +41,7 @@ address; any number may share it.
 _BLOCK = """\
 Cuesta listens on {address}
   upstream  {upstream}
-  profile   {profile}, threshold {threshold}
+  profile   {profile}, threshold {threshold}{strategy}
   records   {records}{workers}
 
 In the agent's shell:
@@ -63,6 +64,7 @@ def main(argv: list[str]) -> int:
     options = given.build(ProxyOptions)
     compaction = given.build(CompactionOptions)
     if arguments.fd is None:
+        check_summaries(options, compaction)
         check_upstreams(options)
         recording_folder(options)
         if options.workers > 1:
@@ -201,6 +203,7 @@ def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degr
         upstream=options.upstream,
         profile=compaction.profile,
         threshold=compaction.threshold or "automatic",
+        strategy=f", strategy {named}" if (named := compaction.strategy) != "cliff" else "",
         records=f"\n{' ' * _INDENT}".join(_lines_of(degraded or records)),
         workers=f"\n  workers   {options.workers}" if options.workers > 1 else "",
     )
@@ -214,6 +217,22 @@ def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degr
 def recording_warning(options: ProxyOptions) -> str:
     """Say where requests are recorded, and what that means."""
     return f"warning: whole conversations are recorded in {options.record}"
+
+
+def check_summaries(options: ProxyOptions, compaction: CompactionOptions) -> None:
+    """Find out early what a strategy that asks the model cannot go with.
+
+    Raises:
+        ConfigError: If several processes serve, which share no summaries, or requests are recorded,
+            of which a replay could not tell what the model answered.
+    """
+    if compaction.strategy not in ASKING:
+        return
+    name = f"strategy `{compaction.strategy}`"
+    if options.workers > 1:
+        raise ConfigError(f"workers: {name} keeps summaries in the memory of one process")
+    if options.record:
+        raise ConfigError(f"record: a recording could not be replayed under {name}")
 
 
 def check_upstreams(options: ProxyOptions) -> None:

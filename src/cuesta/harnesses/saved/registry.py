@@ -28,6 +28,7 @@ FORMATS: tuple[SavedFormat, ...] = (
     OpenHands(),
     Atif(),
     PydanticAi(),
+    Recordings(),
     Plain(),
 )
 """All formats that are read."""
