@@ -6,8 +6,8 @@ is asked as the exchange asks it: once a call, with what it decided before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -64,10 +64,14 @@ class Replay:
     Attributes:
         steps: Its calls, in order.
         cliffs: In force at each step, or None: nothing was replaced.
+        policy: The knobs that they fell under, or None: nothing was ever replaced.
+        digests: The digests' texts, by hash.
     """
 
     steps: tuple[Step, ...]
     cliffs: tuple[Cliff | None, ...]
+    policy: Policy | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
 def replay(prepared: Prepared, strategy: Strategy, policy: Policy) -> Replay:
@@ -110,7 +114,9 @@ class _Replayer:
             steps.append(step)
             cliffs.append(cliff)
             before = _Before(call, cliff, step.prompt)
-        return Replay(tuple(steps), tuple(cliffs))
+        used = {cliff.digest for cliff in cliffs if cliff is not None}
+        texts = {r.hash: r.text for r in self._rendered.values() if r.hash in used}
+        return Replay(tuple(steps), tuple(cliffs), self._policy, texts)
 
     def _transcript(self, call: Call) -> Transcript:
         transcript = self._prepared.until(call.at)

@@ -1,0 +1,281 @@
+"""What a replay's model could no longer have seen: probes that need no model.
+
+A use is a string that a step writes in its calls (`words` says which ones count) and that stood
+somewhere in the transcript before. It is lost where it stands nowhere in the prompt of that step:
+not in the head, not in the digest, not in the messages that are left. A lost use is no proof of
+harm: the agent may look again, or never have needed to know. It is the same measure for all
+strategies.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from cuesta.core.ledger import Cliff
+from cuesta.core.transcript import BlockKind, Role, Transcript
+from cuesta.lab.prepared import Prepared
+from cuesta.lab.replay import Replay, pieces
+from cuesta.lab.words import Concordance, Kind, stands, texts_of, words
+
+HIDES: Mapping[str, frozenset[BlockKind]] = MappingProxyType(
+    {"": frozenset(), "stripped": frozenset({BlockKind.THINKING})}
+)
+"""What a message no longer holds, by the treatment that `pieces` names."""
+_FIXED = -1
+"""Stands for system prompt and tools where a place is a message number."""
+
+
+class Origin(Enum):
+    """Where a string first stood."""
+
+    HEAD = "head"
+    RESULT = "result"
+    CALL = "call"
+    THOUGHT = "thought"
+    HUMAN = "human"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One string that one step uses.
+
+    Attributes:
+        call: The number of the step's call.
+        word: The string.
+        kind: What form it has.
+        origin: Where it first stood.
+        distance: How many calls ago it last came into the prompt; 1: with this one's.
+    """
+
+    call: int
+    word: str
+    kind: Kind
+    origin: Origin
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the prompts of an epoch show.
+
+    Attributes:
+        hidden: What is hidden of each message that was left when the view was taken, by number.
+        since: All messages from this one on are there whole.
+        text: What stands in place of the others.
+    """
+
+    hidden: Mapping[int, frozenset[BlockKind]]
+    since: int
+    text: str = ""
+
+
+class Probe:
+    """The uses of one session, found once, and which of them a replay loses.
+
+    Args:
+        prepared: The session.
+        said: Whether strings count that a step only says, beside its calls.
+    """
+
+    def __init__(self, prepared: Prepared, *, said: bool = False) -> None:
+        self.prepared = prepared
+        self._kinds = {BlockKind.CALL, BlockKind.TEXT} if said else {BlockKind.CALL}
+        self._ats = [call.at for call in prepared.calls]
+        self._places: dict[str, tuple[tuple[int, BlockKind], ...]] = {}
+        self._concordance = Concordance(prepared.read)
+        self._fixed = "\0".join(
+            raw.decode("utf-8", "replace") for raw in prepared.session.members.values()
+        )
+        self.uses = tuple(self._uses())
+
+    def lost(self, replay: Replay) -> list[Use]:
+        """Return the uses that a replay's prompts no longer show."""
+        return self._lost(Views(self.prepared, replay))
+
+    def lost_blindly(self, replay: Replay) -> list[Use]:
+        """Return what would be lost if each digest were as long a piece of every folded block."""
+        return self._lost(BlindViews(self.prepared, replay))
+
+    def lost_at_most(self, keep_turns: int) -> list[Use]:
+        """Return what is lost where each prompt holds the head and the last turns only."""
+        return self._lost(lambda call: _bare(self.prepared, call, keep_turns))
+
+    def lost_in(self, other: Prepared) -> list[Use]:
+        """Return the uses that another session's prompts do not show, as far into it as here."""
+        concordance = Concordance(other.read)
+        places: dict[str, tuple[tuple[int, BlockKind], ...]] = {}
+        lost = []
+        for use in self.uses:
+            number = use.call * len(other.calls) // len(self.prepared.calls)
+            found = places.get(use.word)
+            if found is None:
+                found = places[use.word] = concordance.places(use.word)
+            if not found or found[0][0] >= other.calls[number].at:
+                lost.append(use)
+        return lost
+
+    def lost_shuffled(self, replay: Replay, draw: Callable[[int], int]) -> list[Use]:
+        """Return what is lost where each string is used at any step behind the one that it is in.
+
+        Args:
+            replay: The replay.
+            draw: Draws a number from 0 up to the given one, exclusive.
+        """
+        views = Views(self.prepared, replay)
+        count = len(self._ats)
+        lost = []
+        moved = []
+        for use in self.uses:
+            first = bisect_right(self._ats, self._places[use.word][0][0])
+            moved.append((first + draw(count - first), use))
+        moved.sort(key=lambda pair: pair[0])
+        for call, use in moved:
+            view = views(call)
+            if view is not None and not self._shows(view, use.word, self._ats[call]):
+                lost.append(use)
+        return lost
+
+    def _uses(self) -> Iterator[Use]:
+        for number, at in enumerate(self._ats):
+            for word, kind in self._written(at).items():
+                places = self._where(word)
+                if not places or places[0][0] >= at:
+                    continue
+                yield Use(number, word, kind, self._origin(*places[0]), self._distance(word, number))
+
+    def _written(self, at: int) -> dict[str, Kind]:
+        """Return the strings of the answer that stands at a message."""
+        found: dict[str, Kind] = {}
+        read = self.prepared.read
+        while at < len(read) and read[at].role is Role.ASSISTANT:
+            for block in read[at].blocks:
+                if block.kind in self._kinds:
+                    found.update(words("\n".join(texts_of(block))))
+            at += 1
+        return found
+
+    def _where(self, word: str) -> tuple[tuple[int, BlockKind], ...]:
+        places = self._places.get(word)
+        if places is None:
+            places = self._concordance.places(word)
+            if stands(word, self._fixed) >= 0:
+                places = ((_FIXED, BlockKind.OPAQUE), *places)
+            self._places[word] = places
+        return places
+
+    def _distance(self, word: str, number: int) -> int:
+        last = max(m for m, _ in self._places[word] if m < self._ats[number])
+        return number - bisect_right(self._ats, last) + 1
+
+    def _origin(self, message: int, kind: BlockKind) -> Origin:
+        transcript = self.prepared.transcript
+        if message < transcript.head:
+            return Origin.HEAD
+        if kind is BlockKind.RESULT:
+            return Origin.RESULT
+        if kind is BlockKind.CALL:
+            return Origin.CALL
+        outline = transcript.outlines[message]
+        if outline.role is Role.ASSISTANT:
+            return Origin.THOUGHT
+        return Origin.HUMAN if outline.human else Origin.NOTICE
+
+    def _lost(self, views: Callable[[int], View | None]) -> list[Use]:
+        lost = []
+        for use in self.uses:
+            view = views(use.call)
+            if view is not None and not self._shows(view, use.word, self._ats[use.call]):
+                lost.append(use)
+        return lost
+
+    def _shows(self, view: View, word: str, at: int) -> bool:
+        for message, kind in self._places[word]:
+            if message >= at:
+                break
+            if message == _FIXED or message >= view.since:
+                return True
+            hidden = view.hidden.get(message)
+            if hidden is not None and kind not in hidden:
+                return True
+        return stands(word, view.text) >= 0
+
+
+class Views:
+    """What each prompt of a replay shows; calls must be asked for in order.
+
+    Args:
+        prepared: The session.
+        replay: The replay.
+    """
+
+    def __init__(self, prepared: Prepared, replay: Replay) -> None:
+        self.prepared = prepared
+        self.replay = replay
+        self._forms = {
+            step.call: cliff
+            for step, cliff in zip(replay.steps, replay.cliffs, strict=True)
+            if not step.ours
+        }
+        self._form: Cliff | None = None
+        self._view: View | None = None
+
+    def __call__(self, call: int) -> View | None:
+        """Return what a call's prompt shows, or None: everything."""
+        form = self._forms[call]
+        if form != self._form:
+            before, self._form = self._form, form
+            self._view = None if form is None else self._take(call, form, before)
+        return self._view
+
+    def _take(self, call: int, form: Cliff, before: Cliff | None) -> View:
+        at = self.prepared.calls[call].at
+        transcript = self._transcript(at)
+        hidden = {
+            number: HIDES[treatment]
+            for (number, treatment), _ in pieces(self.prepared, transcript, form)
+            if number >= 0
+        }
+        return View(hidden, at, self.text(form, before, transcript))
+
+    def _transcript(self, at: int) -> Transcript:
+        policy = self.replay.policy
+        transcript = self.prepared.until(at)
+        to_human = policy is not None and policy.head_to_first_human
+        return transcript.to_first_human() if to_human else transcript
+
+    def text(self, form: Cliff, before: Cliff | None, transcript: Transcript) -> str:  # noqa: ARG002 - for other views
+        """Return what stands in place of the folded turns."""
+        return self.replay.digests.get(form.digest, "")
+
+
+class BlindViews(Views):
+    """The same, with as many tokens of each digest spent on the first part of every block."""
+
+    def text(self, form: Cliff, before: Cliff | None, transcript: Transcript) -> str:
+        """Return the same share of every block of the folded turns."""
+        turns = transcript.turns[before.cut if before else 0 : form.cut]
+        tokens = sum(turn.tokens for turn in turns)
+        if not tokens:
+            return ""
+        share = min(1.0, form.digest_tokens / tokens)
+        texts = (
+            "\n".join(texts_of(block))
+            for i in range(turns[0].start, turns[-1].stop)
+            for block in self.prepared.read[i].blocks
+        )
+        return "\0".join(text[: int(share * len(text))] for text in texts)
+
+
+def _bare(prepared: Prepared, call: int, keep_turns: int) -> View:
+    transcript = prepared.until(prepared.calls[call].at).to_first_human()
+    turns = transcript.turns
+    hidden = dict.fromkeys(range(transcript.head), HIDES[""])
+    kept = turns[max(0, len(turns) - keep_turns) :]
+    for turn in kept:
+        hidden.update(dict.fromkeys(range(turn.start, turn.stop), HIDES["stripped"]))
+    return View(hidden, prepared.calls[call].at)
