@@ -16,10 +16,19 @@ from statistics import median
 
 from cuesta.core.meter import Meter, meter_for
 from cuesta.core.models import Model, read_model
-from cuesta.core.transcript import Message, Outline, Role, Transcript, outline, read_transcript
+from cuesta.core.transcript import (
+    BlockKind,
+    Message,
+    Outline,
+    Role,
+    Transcript,
+    outline,
+    read_transcript,
+)
 from cuesta.core.usage import Usage
 from cuesta.dialects.registry import DIALECTS
 from cuesta.protocols.lexicon import speaks_human
+from cuesta.protocols.text_actions import read_as
 from cuesta.trace.session import Call, Session
 
 _CREDIBLE = (0.25, 4.0)
@@ -35,6 +44,7 @@ class Prepared:
         read: Its messages, read.
         transcript: All of it, in head and turns, with anchored sizes.
         sums: Anchored sizes: the value at `i` is over the first `i` messages.
+        places: Where a cache marker could stand, summed up in the same way.
         fixed: System prompt and tools, hidden ones included.
         hidden: The part of `fixed` that the file does not show.
         scale: Anchored tokens an estimated one, as far as no bill says otherwise.
@@ -44,6 +54,7 @@ class Prepared:
     read: Sequence[Message]
     transcript: Transcript
     sums: array[int]
+    places: array[int]
     fixed: int
     hidden: int
     scale: float
@@ -65,10 +76,21 @@ class Prepared:
 
     def answer(self, call: Call) -> int:
         """Return how large a call's answer is as part of later prompts."""
+        return self.sums[self.answered(call)] - self.sums[call.at]
+
+    def answered(self, call: Call) -> int:
+        """Return how many messages there are once a call is answered."""
         stop = call.at
         while stop < len(self.read) and self.read[stop].role is Role.ASSISTANT:
             stop += 1
-        return self.sums[stop] - self.sums[call.at]
+        return stop
+
+    def echo(self, call: Call) -> int:
+        """Return how much of what a call computed for its answer the next prompt goes on with.
+
+        Nothing where it thought something that is not sent again; else all but the last token.
+        """
+        return 0 if call.thoughts else max(0, min(self.answer(call), self.output(call) - 1))
 
     def model(self, call: Call) -> Model:
         """Return the model that a call asked."""
@@ -92,28 +114,43 @@ def prepare(session: Session) -> Prepared:
     Raises:
         RequestError: If one of its messages is none in its wire.
     """
-    dialect = DIALECTS[session.wire]
-    meter = meter_for(read_model(session.calls[0].model if session.calls else ""))
-    read, outlines = [], []
-    for raw in session.messages:
-        message, digest = dialect.parse(raw)
-        read.append(message)
-        outlines.append(outline(message, digest, meter, human=speaks_human(message)))
-    shown = sum(meter.raw(raw) for raw in session.members.values())
-    scale = _scale(session, outlines)
-    sizes = _anchored(session, outlines, scale)
-    hidden = 0
-    first = next((c for c in session.calls if c.usage is not None and not c.hole), None)
-    fixed = round(shown * scale)
-    if first is not None and first.usage is not None:
-        billed = first.usage.prompt - sum(sizes[: first.at])
-        hidden = max(0, billed - fixed)
-        fixed = max(0, billed)
+    meter = meter_of(session)
+    read, outlines = _read(session, meter)
+    totals = [0, *accumulate(o.tokens for o in outlines)]
+    spans = list(_spans(session, totals))
+    scale = _scale(spans, totals)
+    sizes = [round(o.tokens * scale) for o in outlines]
+    for start, stop, tokens in spans:
+        _share(tokens, outlines, sizes, start, stop)
+    shown = round(sum(meter.raw(raw) for raw in session.members.values()) * scale)
+    hidden = _settle_head(session, outlines, sizes, shown)
     sized = tuple(map(_sized, outlines, sizes))
     return Prepared(
         session, read, read_transcript(sized), array("q", [0, *accumulate(sizes)]),
-        fixed, hidden, scale,
+        array("q", [0, *accumulate(map(_places, read))]), shown + hidden, hidden, scale,
     )  # fmt: skip
+
+
+def _read(session: Session, meter: Meter) -> tuple[list[Message], list[Outline]]:
+    dialect = DIALECTS[session.wire]
+    read: list[Message] = []
+    outlines = []
+    for raw in session.messages:
+        message, digest = dialect.parse(raw)
+        message = read_as(session.protocol, message, read[-1] if read else None)
+        read.append(message)
+        outlines.append(outline(message, digest, meter, human=speaks_human(message)))
+    return read, outlines
+
+
+def _places(message: Message) -> int:
+    """Count a message's places for a cache marker: a run of calls is one, one of results too.
+
+    Source: Anthropic, "Prompt caching", on what is checked behind a marker.
+    """
+    kinds = [block.kind for block in message.blocks]
+    runs = (BlockKind.CALL, BlockKind.RESULT)
+    return len(kinds) - sum(a is b and a in runs for a, b in pairwise(kinds))
 
 
 def _sized(outline: Outline, tokens: int) -> Outline:
@@ -122,36 +159,66 @@ def _sized(outline: Outline, tokens: int) -> Outline:
     return replace(outline, tokens=tokens, thinking=thinking)
 
 
-def _spans(session: Session) -> Iterator[tuple[int, int, int]]:
-    """Yield (first message, last message exclusive, tokens) of what lies between two bills."""
-    for (_, before), (number, call) in pairwise(enumerate(session.calls)):
-        if before.usage is None or call.usage is None or call.hole or before.at >= call.at:
+def _spans(session: Session, totals: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield (first message, last message exclusive, tokens) of what lies between two bills.
+
+    A bill that is out of all proportion to the messages since the last one (another of a router's
+    back ends counted it) is skipped: the span goes on to the next bill that fits.
+
+    Args:
+        session: The session.
+        totals: Estimated sizes: the value at `i` is over the first `i` messages.
+    """
+    before: Call | None = None
+    for number, call in enumerate(session.calls):
+        if number in session.compactions:
+            before = None
+        if call.usage is None:
             continue
-        if number in session.compactions or before.model != call.model:
+        if before is None or before.usage is None or call.hole or before.model != call.model:
+            before = call
             continue
-        yield before.at, call.at, call.usage.prompt - before.usage.prompt
+        tokens = call.usage.prompt - before.usage.prompt
+        if before.at < call.at and _credible(tokens, totals[call.at] - totals[before.at]):
+            yield before.at, call.at, tokens
+            before = call
 
 
-def _scale(session: Session, outlines: Sequence[Outline]) -> float:
-    ratios = [
-        tokens / estimate
-        for start, stop, tokens in _spans(session)
-        if (estimate := sum(o.tokens for o in outlines[start:stop]))
-        and _CREDIBLE[0] <= tokens / estimate <= _CREDIBLE[1]
-    ]
+def _credible(tokens: int, estimate: int) -> bool:
+    return _CREDIBLE[0] * estimate <= tokens <= _CREDIBLE[1] * estimate
+
+
+def _scale(spans: Sequence[tuple[int, int, int]], totals: Sequence[int]) -> float:
+    ratios = [tokens / (totals[stop] - totals[start]) for start, stop, tokens in spans]
     return median(ratios) if ratios else 1.0
 
 
-def _anchored(session: Session, outlines: Sequence[Outline], scale: float) -> list[int]:
-    """Return each message's size: by the bills around it, else by the estimate and the scale."""
-    sizes = [round(o.tokens * scale) for o in outlines]
-    for start, stop, tokens in _spans(session):
-        estimates = [o.tokens for o in outlines[start:stop]]
-        whole = sum(estimates)
-        if whole and _CREDIBLE[0] <= tokens / whole <= _CREDIBLE[1]:
-            shares = [tokens * part // whole for part in accumulate(estimates)]
-            sizes[start:stop] = [b - a for a, b in pairwise([0, *shares])]
-    return sizes
+def _share(
+    tokens: int, outlines: Sequence[Outline], sizes: list[int], start: int, stop: int
+) -> None:
+    """Share tokens out among messages, as the meter estimates them."""
+    parts = list(accumulate(o.tokens for o in outlines[start:stop]))
+    shares = [tokens * part // parts[-1] for part in parts]
+    sizes[start:stop] = [b - a for a, b in pairwise([0, *shares])]
+
+
+def _settle_head(
+    session: Session, outlines: Sequence[Outline], sizes: list[int], shown: int
+) -> int:
+    """Size what stands before the first bill by it; return what it holds beyond that.
+
+    Where nothing is hidden, or the estimate is more than the bill, the messages take the bill.
+    """
+    first = next((c for c in session.calls if c.usage is not None and not c.hole), None)
+    if first is None or first.usage is None:
+        return 0
+    left = first.usage.prompt - shown
+    over = left - sum(sizes[: first.at])
+    if over > 0 and not session.whole:
+        return over
+    if first.at and _credible(left, sum(o.tokens for o in outlines[: first.at])):
+        _share(left, outlines, sizes, 0, first.at)
+    return 0
 
 
 def meter_of(session: Session) -> Meter:

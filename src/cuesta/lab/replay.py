@@ -6,13 +6,13 @@ is asked as the exchange asks it: once a call, with what it decided before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
 from cuesta.core.compact import Memo, Source, fold
-from cuesta.core.digest import NOTHING, RENDERER, Rendered, render
+from cuesta.core.digest import NOTHING, RENDERER, Digest, Rendered, render
 from cuesta.core.ledger import Cliff, Entry
 from cuesta.core.meter import round_up
 from cuesta.core.models import checks_prefixes, window_of
@@ -24,10 +24,11 @@ from cuesta.strategies.base import Case, Replace, Strategy
 from cuesta.trace.session import Call
 
 _LEXICON = HarnessLexicon()
-_FIXED = (-2, "")
+FIXED, DIGEST = -2, -1
+"""What a piece is that stands for no message."""
 
 Piece: TypeAlias = "tuple[tuple[int, str], int]"
-"""What a stretch of a prompt is, and its tokens: (message number, treatment), or (-1, digest)."""
+"""What a stretch of a prompt is, and its tokens: (message, treatment), or (`DIGEST`, its hash)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,11 @@ class Step:
         model: The model's name.
         prompt: The whole prompt.
         common: How much of the previous prompt it begins with; 0 where the model changed.
-        answered: How much of the previous answer follows right behind that.
+        answered: How much of the previous answer follows right behind that, but for its last
+            token: an engine never computes that one.
         output: What the model answers.
+        fixed: System prompt and tools, with which every prompt begins.
+        behind: How many places for a cache marker lie behind `common`.
         gap: Seconds since the call before it, 0 where nobody knows.
         cliff: Whether what stands before the newest turn changed: a cliff fell, a window moved.
         ours: Whether the call is the strategy's own (it asks for a summary).
@@ -52,6 +56,8 @@ class Step:
     common: int
     answered: int
     output: int
+    fixed: int = 0
+    behind: int = 0
     gap: float = 0.0
     cliff: bool = False
     ours: bool = False
@@ -64,14 +70,14 @@ class Replay:
     Attributes:
         steps: Its calls, in order.
         cliffs: In force at each step, or None: nothing was replaced.
-        policy: The knobs that they fell under, or None: nothing was ever replaced.
-        digests: The digests' texts, by hash.
+        layouts: What the prompt was made of at each step where it did not just grow, by step.
+        digests: What stands in place of folded turns, by hash.
     """
 
     steps: tuple[Step, ...]
     cliffs: tuple[Cliff | None, ...]
-    policy: Policy | None = None
-    digests: Mapping[str, str] = field(default_factory=dict)
+    layouts: Mapping[int, Sequence[Piece]] = field(default_factory=dict)
+    digests: Mapping[str, Digest] = field(default_factory=dict)
 
 
 def replay(prepared: Prepared, strategy: Strategy, policy: Policy) -> Replay:
@@ -102,6 +108,8 @@ class _Replayer:
         self._meter = meter_of(prepared.session)
         self._memo = Memo()
         self._rendered: dict[tuple[int, int, int], Rendered] = {}
+        self._digests: dict[str, Digest] = {}
+        self._layouts: dict[int, Sequence[Piece]] = {}
         self._known: Entry | None = None
 
     def run(self) -> Replay:
@@ -114,9 +122,7 @@ class _Replayer:
             steps.append(step)
             cliffs.append(cliff)
             before = _Before(call, cliff, step.prompt)
-        used = {cliff.digest for cliff in cliffs if cliff is not None}
-        texts = {r.hash: r.text for r in self._rendered.values() if r.hash in used}
-        return Replay(tuple(steps), tuple(cliffs), self._policy, texts)
+        return Replay(tuple(steps), tuple(cliffs), self._layouts, self._digests)
 
     def _transcript(self, call: Call) -> Transcript:
         transcript = self._prepared.until(call.at)
@@ -155,31 +161,46 @@ class _Replayer:
         known = self._rendered.get(what)
         if known is None:
             source = Source(transcript, self._prepared.read.__getitem__, _LEXICON, self._memo)
-            text = render(fold(source, previous, cut, self._policy, threshold), self._meter)
+            digest = fold(source, previous, cut, self._policy, threshold)
+            text = render(digest, self._meter)
             known = replace(text, tokens=round(text.tokens * self._prepared.scale))
             self._rendered[what] = known
+            self._digests[known.hash] = digest
         return known
 
     def _step(self, number: int, call: Call, cliff: Cliff | None, before: _Before | None) -> Step:
-        prepared, output = self._prepared, self._prepared.output(call)
+        prepared = self._prepared
+        step = Step(number, call.model, 0, 0, 0, prepared.output(call), prepared.fixed)
         if before is None:
-            prompt = _size(self._pieces(call, cliff))
-            return Step(number, call.model, prompt, 0, 0, output)
+            self._layouts[number] = new = self._pieces(call, cliff)
+            return replace(step, prompt=_size(new))
         last = before.call
-        gap = call.time - last.time if call.time and last.time else 0.0
+        step = replace(step, gap=call.time - last.time if call.time and last.time else 0.0)
         if before.cliff == cliff and last.at <= call.at:
-            prompt = before.prompt + prepared.sums[call.at] - prepared.sums[last.at]
-            follows = min(prepared.answer(last), prepared.output(last), prompt - before.prompt)
-            step = Step(number, call.model, prompt, before.prompt, follows, output, gap)
+            grown = prepared.sums[call.at] - prepared.sums[last.at]
+            behind = prepared.places[call.at] - prepared.places[last.at]
+            step = replace(
+                step, prompt=before.prompt + grown, common=before.prompt,
+                answered=min(prepared.echo(last), grown), behind=behind,
+            )  # fmt: skip
         else:
-            prompt = _size(self._pieces(call, cliff))
-            common = shared(self._pieces(last, before.cliff), self._pieces(call, cliff))
-            step = Step(number, call.model, prompt, common, 0, output, gap, cliff=True)
+            old, new = self._pieces(last, before.cliff), self._pieces(call, cliff)
+            self._layouts[number] = new
+            alike = _alike(old, new)
+            behind = sum(self._places(piece) for piece in new[alike:])
+            step = replace(
+                step, prompt=_size(new), common=_size(new[:alike]), behind=behind, cliff=True
+            )
         return step if last.model == call.model else replace(step, common=0, answered=0)
 
-    def _pieces(self, call: Call, cliff: Cliff | None) -> Iterator[Piece]:
-        """Yield what a prompt is made of, as `exchange.view` puts it together."""
-        return pieces(self._prepared, self._transcript(call), cliff)
+    def _places(self, piece: Piece) -> int:
+        (i, _), _ = piece
+        places = self._prepared.places
+        return places[i + 1] - places[i] if i >= 0 else 1
+
+    def _pieces(self, call: Call, cliff: Cliff | None) -> list[Piece]:
+        """Return what a prompt is made of, as `exchange.view` puts it together."""
+        return list(pieces(self._prepared, self._transcript(call), cliff))
 
 
 def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> Iterator[Piece]:
@@ -191,7 +212,7 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> I
         cliff: In force, or None: the session's own messages.
     """
     outlines = transcript.outlines
-    yield _FIXED, prepared.fixed
+    yield (FIXED, ""), prepared.fixed
     if cliff is None:
         for i, outline in enumerate(outlines):
             yield (i, ""), outline.tokens
@@ -200,7 +221,7 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> I
     for i in range(anchor + 1):
         yield (i, ""), outlines[i].tokens
     if cliff.digest:
-        yield (-1, cliff.digest), cliff.digest_tokens
+        yield (DIGEST, cliff.digest), cliff.digest_tokens
     for i in range(anchor + 1, transcript.head):
         yield (i, ""), outlines[i].tokens
     for turn in transcript.kept(cliff.cut, len(transcript.turns)):
@@ -210,18 +231,16 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> I
             yield (i, treatment), outlines[i].tokens - strips * outlines[i].thinking
 
 
-def _size(prompt: Iterator[Piece]) -> int:
+def _size(prompt: Iterable[Piece]) -> int:
     return sum(tokens for _, tokens in prompt)
 
 
-def shared(old: Iterator[Piece], new: Iterator[Piece]) -> int:
-    """Return how many tokens two prompts begin with alike."""
-    tokens = 0
-    for (what, size), (other, _) in zip(old, new, strict=False):
-        if what != other:
-            break
-        tokens += size
-    return tokens
+def _alike(old: Sequence[Piece], new: Sequence[Piece]) -> int:
+    """Return how many pieces two prompts begin with alike."""
+    return next(
+        (n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a[0] != b[0]),
+        min(len(old), len(new)),
+    )
 
 
 def recorded(prepared: Prepared) -> Replay:

@@ -1,0 +1,194 @@
+"""What a prompt and a bill are made of: tool results, tool calls, thoughts, system prompt and task.
+
+The rows of the paper's Table 7, and one for what the user says later. Sizes are anchored as the
+messages are; within a message and within a digest they are shared out by estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+from cuesta.core.digest import Digest, PartKind
+from cuesta.core.transcript import Block, BlockKind, Message, Role, outline
+from cuesta.lab.prepared import Prepared, meter_of
+from cuesta.lab.replay import DIGEST, FIXED, Piece, Replay
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Tokens by what they are.
+
+    Attributes:
+        results: Tool results.
+        calls: Tool calls.
+        thoughts: What the model wrote beside its calls, thinking included.
+        task: System prompt, tools, and every message before the first model output.
+        user: What the user, or the harness in the user's place, said later.
+    """
+
+    results: float = 0
+    calls: float = 0
+    thoughts: float = 0
+    task: float = 0
+    user: float = 0
+
+    def __add__(self, other: Parts) -> Parts:
+        """Return the sum, part by part."""
+        return Parts(*(a + b for a, b in zip(self.values, other.values, strict=True)))
+
+    def __sub__(self, other: Parts) -> Parts:
+        """Return the difference, part by part."""
+        return Parts(*(a - b for a, b in zip(self.values, other.values, strict=True)))
+
+    def scaled(self, tokens: float) -> Parts:
+        """Return the same mixture of another size; of nothing, thoughts."""
+        total = self.total
+        if not total:
+            return Parts(thoughts=tokens)
+        return Parts(*(value * tokens / total for value in self.values))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The parts in the order in which they are declared."""
+        return (self.results, self.calls, self.thoughts, self.task, self.user)
+
+    @property
+    def total(self) -> float:
+        """All tokens."""
+        return sum(self.values)
+
+
+NAMES = tuple(field.name for field in fields(Parts))
+"""The parts' names, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What one step is made of.
+
+    Attributes:
+        prompt: The whole prompt.
+        cached: The part of it that was in the cache.
+        output: What the model answered.
+    """
+
+    prompt: Parts
+    cached: Parts
+    output: Parts
+
+
+class Components:
+    """What the messages of one session are made of.
+
+    Args:
+        prepared: The session.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._meter = meter_of(prepared.session)
+
+    def steps(self, replay: Replay, cached: Sequence[int]) -> Iterator[Made]:
+        """Yield what each step is made of.
+
+        Args:
+            replay: The session under a strategy.
+            cached: How many tokens of each step's prompt were read from the cache.
+        """
+        prompt, at = Parts(), 0
+        for number, (step, read) in enumerate(zip(replay.steps, cached, strict=True)):
+            call = self._prepared.calls[step.call]
+            before = prompt
+            layout = replay.layouts.get(number)
+            if layout is None:
+                prompt = before + self._sums[call.at] - self._sums[at]
+                found = before
+            else:
+                prompt = self._laid_out(layout, replay.digests)
+                found = self._beginning(layout, replay.digests, read)
+            at = call.at
+            yield Made(prompt, found.scaled(read), self._output(step.call))
+
+    @cached_property
+    def _sums(self) -> Sequence[Parts]:
+        """Running totals: the value at `i` is over the first `i` messages."""
+        sums = [Parts()]
+        for i in range(len(self._prepared.read)):
+            sums.append(sums[-1] + self._message(i))
+        return sums
+
+    def _message(self, i: int) -> Parts:
+        prepared = self._prepared
+        tokens = prepared.transcript.outlines[i].tokens
+        if i < prepared.transcript.head:
+            return Parts(task=tokens)
+        message = prepared.read[i]
+        names = [_name(message, block) for block in message.blocks]
+        if len(set(names)) == 1:
+            return Parts(**{names[0]: tokens})
+        mixed = Parts()
+        for name, block in zip(names, message.blocks, strict=True):
+            mixed += Parts(**{name: self._estimate(message.role, block)})
+        return mixed.scaled(tokens)
+
+    def _estimate(self, role: Role, block: Block) -> int:
+        return outline(Message(role, (block,)), b"", self._meter, human=False).tokens
+
+    def _laid_out(self, layout: Sequence[Piece], digests: Mapping[str, Digest]) -> Parts:
+        return sum((self._piece(piece, digests) for piece in layout), Parts())
+
+    def _beginning(
+        self, layout: Sequence[Piece], digests: Mapping[str, Digest], tokens: int
+    ) -> Parts:
+        """Return what the pieces are made of that the first `tokens` tokens reach into."""
+        found = Parts()
+        for piece in layout:
+            if found.total >= tokens:
+                break
+            found += self._piece(piece, digests)
+        return found
+
+    def _piece(self, piece: Piece, digests: Mapping[str, Digest]) -> Parts:
+        (i, treatment), tokens = piece
+        if i == FIXED:
+            return Parts(task=tokens)
+        if i == DIGEST:
+            return _digest(digests.get(treatment)).scaled(tokens)
+        whole = self._sums[i + 1] - self._sums[i]
+        thinking = self._prepared.transcript.outlines[i].tokens - tokens
+        return whole - Parts(thoughts=thinking) if treatment else whole
+
+    def _output(self, number: int) -> Parts:
+        """Return what a call's answer is made of; what is billed and not saved is thinking."""
+        prepared, call = self._prepared, self._prepared.calls[number]
+        shown, tokens = prepared.answer(call), prepared.output(call)
+        answer = self._sums[prepared.answered(call)] - self._sums[call.at]
+        return answer.scaled(min(shown, tokens)) + Parts(thoughts=max(0, tokens - shown))
+
+
+_OF_PARTS = {
+    PartKind.ASSISTANT: "thoughts",
+    PartKind.CALL: "calls",
+    PartKind.RESULT: "results",
+    PartKind.ERROR: "results",
+    PartKind.MEDIA: "results",
+}
+
+
+def _name(message: Message, block: Block) -> str:
+    if block.kind is BlockKind.CALL:
+        return "calls"
+    if block.kind is BlockKind.RESULT:
+        return "results"
+    return "thoughts" if message.role is Role.ASSISTANT else "user"
+
+
+def _digest(digest: Digest | None) -> Parts:
+    """Measure a digest by its characters."""
+    mixed = Parts()
+    for part in (*digest.earlier, *digest.steps) if digest else ():
+        size = len(part.tool) + sum(len(quote.text) + len(quote.name) for quote in part.quotes)
+        mixed += Parts(**{_OF_PARTS.get(part.kind, "user"): size})
+    return mixed

@@ -1,0 +1,278 @@
+"""What harnesses that send no tools mean by their plain text: thoughts, actions, observations.
+
+They tell the model in prose how to write an action, read it out of the answer, and send what came
+of it as a user message. `read_as` turns such messages into the blocks that calls of the wire's own
+would have been read into, so that they fold the same way. Sources: mini-swe-agent 1.17 and the text
+mode of 2.4 (fenced bash), SWE-agent's parsers (thought and action), Harbor 0.26's Terminus-2
+(keystrokes in JSON or XML).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from cuesta.core.transcript import Block, BlockKind, Message, Role
+
+Arguments = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What an answer says and does.
+
+    Attributes:
+        thoughts: What stands around its actions, in order.
+        calls: Its actions: a tool's name and arguments each.
+    """
+
+    thoughts: tuple[str, ...]
+    calls: tuple[tuple[str, Arguments], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextProtocol:
+    """How one harness talks.
+
+    Attributes:
+        act: Reads an answer; None where the harness would find no action in it.
+        observation: Fits what the harness sends in answer to an action, and nothing a person says.
+        complaint: Fits what it sends in answer to an answer that it cannot read.
+        failure: Fits an observation that reports a failure.
+    """
+
+    act: Callable[[str], Act | None]
+    observation: re.Pattern[str]
+    complaint: re.Pattern[str]
+    failure: re.Pattern[str]
+
+
+_ID = "action"
+"""Pairs an answer's last action with the observation of all of them: one is open at a time."""
+_BASH = (
+    re.compile(r"```mswea_bash_command\s*\n(.*?)\n```", re.DOTALL),
+    re.compile(r"<mswea_bash_command>(.*?)</mswea_bash_command>", re.DOTALL),
+    re.compile(r"<bash_code>(.*?)</bash_code>", re.DOTALL),
+    re.compile(r"```bash\s*\n(.*?)\n```", re.DOTALL),
+)
+_FENCE = re.compile(r"^```[^\s`]*[ \t]*$", re.MULTILINE)
+_FUNCTION = re.compile(r"<function=([\w.-]+)>(.*?)</function>", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=([\w.-]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_COMMAND = re.compile(r"<command>\n?(.*?)\n?</command>", re.DOTALL)
+_KEYSTROKES = re.compile(r"<keystrokes([^>]*)>(.*?)</keystrokes>", re.DOTALL)
+_DURATION = re.compile(r"""duration\s*=\s*["']?([\d.]+)""")
+_ANALYSIS = re.compile(r"<analysis>(.*?)</analysis>", re.DOTALL)
+_PLAN = re.compile(r"<plan>(.*?)</plan>", re.DOTALL)
+_COMPLETE = re.compile(r"<task_complete>\s*true\s*</task_complete>", re.IGNORECASE)
+_JSON = json.JSONDecoder()
+_NEVER = re.compile(r"(?!)")
+
+
+def _bash_act(text: str) -> Act | None:
+    """Read mini-swe-agent's answer: exactly one command between its marks, or none at all."""
+    found = next(filter(None, (list(marks.finditer(text)) for marks in _BASH)), [])
+    return _around(text, found[0], found[0][1]) if len(found) == 1 else None
+
+
+def _thought_act(text: str) -> Act | None:
+    """Read SWE-agent's answer: a function or a command in tags, or the last fenced block."""
+    function = _last(_FUNCTION, text)
+    if function:
+        arguments = {key: value for key, value in _PARAMETER.findall(function[2])}
+        return Act(_outside(text, function.start(), function.end()), ((function[1], arguments),))
+    command = _last(_COMMAND, text)
+    if command:
+        return _around(text, command, command[1])
+    fences = list(_FENCE.finditer(text))
+    if len(fences) < 2:
+        return None
+    opening, closing = fences[-2:]
+    inner = text[opening.end() + 1 : closing.start()]
+    thoughts = _outside(text, opening.start(), closing.end())
+    return Act(thoughts, (("bash", {"command": inner.strip("\n")}),))
+
+
+def _keystrokes_act(text: str) -> Act | None:
+    """Read Terminus-2's answer: an object, or tags where it is told to write XML."""
+    return _json_act(text) or (_xml_act(text) if "<commands" in text else None)
+
+
+def _json_act(text: str) -> Act | None:
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        value, end = _JSON.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    commands = value.get("commands")
+    if not isinstance(commands, list) or not all(map(_is_command, commands)):
+        return None
+    said = (value.get(key) for key in ("analysis", "plan"))
+    thoughts = (text[:start], *(text for text in said if isinstance(text, str)), text[end:])
+    complete = str(value.get("task_complete", "")).lower() in {"true", "1", "yes"}
+    return Act(thoughts, _keystrokes(commands, complete=complete))
+
+
+def _is_command(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("keystrokes"), str)
+
+
+def _xml_act(text: str) -> Act:
+    said = (pattern.search(text) for pattern in (_ANALYSIS, _PLAN))
+    commands: list[Arguments] = []
+    for attributes, keys in _KEYSTROKES.findall(text):
+        duration = _DURATION.search(attributes)
+        waits = {"duration": duration[1]} if duration else {}
+        commands.append({"keystrokes": keys, **waits})
+    complete = _COMPLETE.search(text) is not None
+    return Act(tuple(m[1] for m in said if m), _keystrokes(commands, complete=complete))
+
+
+def _keystrokes(
+    commands: list[Arguments], *, complete: bool
+) -> tuple[tuple[str, Arguments], ...]:
+    """Return the calls; an empty list of commands waits, which the harness answers as well."""
+    calls = [("keystrokes", command) for command in commands]
+    if complete:
+        calls.append(("task_complete", {}))
+    return tuple(calls or [("keystrokes", {})])
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    last = None
+    for last in pattern.finditer(text):
+        pass
+    return last
+
+
+def _around(text: str, match: re.Match[str], command: str) -> Act:
+    thoughts = _outside(text, match.start(), match.end())
+    return Act(thoughts, (("bash", {"command": command.strip("\n")}),))
+
+
+def _outside(text: str, start: int, end: int) -> tuple[str, ...]:
+    return text[:start], text[end:]
+
+
+PROTOCOLS: Mapping[str, TextProtocol] = MappingProxyType(
+    {
+        "mini-swe-agent-1": TextProtocol(
+            act=_bash_act,
+            observation=re.compile(
+                r"\s*(?:<returncode>|<exception>|Observation:|The last command <command>)"
+            ),
+            complaint=re.compile(
+                r"\s*(?:Please always provide EXACTLY ONE action|Format error:"
+                r"|Your previous (?:response|output) )"
+            ),
+            failure=re.compile(
+                r"\s*(?:<exception>|<returncode>(?!0</returncode>)|The last command <command>)"
+            ),
+        ),
+        "swe-agent": TextProtocol(
+            act=_thought_act,
+            observation=re.compile(
+                r"\s*(?:OBSERVATION:|Observation:|Your command ran successfully and did not"
+                r"|Your bash command contained syntax errors|The command '.*' was cancelled"
+                r"|EXECUTION TIMED OUT|COMMAND FAILED TO EXECUTE)"
+                r"|.*\nbash-\$\s*\Z",
+                re.DOTALL,
+            ),
+            complaint=re.compile(
+                r"\s*(?:Your output was not formatted correctly|Your last output did not"
+                r"|Your proposed edit has introduced|Operation '.*' is not supported)"
+            ),
+            failure=re.compile(
+                r"\s*(?:Your bash command contained syntax errors|The command '.*' was cancelled"
+                r"|EXECUTION TIMED OUT|COMMAND FAILED TO EXECUTE)",
+                re.DOTALL,
+            ),
+        ),
+        "terminus-2": TextProtocol(
+            act=_keystrokes_act,
+            observation=re.compile(
+                r"\s*(?:New Terminal Output:|Current Terminal Screen:|Current terminal state:"
+                r"|Previous response had warnings:|Previous command:)"
+            ),
+            complaint=re.compile(
+                r"\s*(?:Previous response had parsing errors:|ERROR!! NONE of the actions)"
+            ),
+            failure=_NEVER,
+        ),
+    }
+)
+"""The text protocols by name."""
+
+
+def read_as(protocol: str, message: Message, previous: Message | None) -> Message:
+    """Read a message's plain text as one harness means it.
+
+    An answer becomes its thoughts and its calls; the user message right behind it becomes their
+    result where it fits the harness's own templates. Whatever else is said stays as it is: losing
+    an instruction is worse than keeping a notice. Texts are literal pieces of the message's (of its
+    JSON, decoded, where the actions stand in JSON).
+
+    Args:
+        protocol: A name in `PROTOCOLS`, or empty: the message is returned unchanged.
+        message: The message, as its dialect reads it.
+        previous: What was returned for the message before it.
+    """
+    row = PROTOCOLS[protocol] if protocol else None
+    if row is None:
+        return message
+    if message.role is Role.ASSISTANT:
+        return _answer(row, message)
+    if message.role is Role.USER and previous and previous.role is Role.ASSISTANT:
+        return _observation(row, message, previous)
+    return message
+
+
+def _answer(row: TextProtocol, message: Message) -> Message:
+    if any(block.kind is BlockKind.CALL for block in message.blocks):
+        return message
+    act = row.act(_text(message))
+    if act is None:
+        return message
+    others = (block for block in message.blocks if block.kind is not BlockKind.TEXT)
+    thoughts = (Block(BlockKind.TEXT, (text,)) for text in act.thoughts if text.strip())
+    return replace(message, blocks=(*others, *thoughts, *_calls(act)))
+
+
+def _calls(act: Act) -> list[Block]:
+    """Return the calls; only the last can be answered, since one observation answers them all."""
+    last = len(act.calls) - 1
+    return [
+        Block(BlockKind.CALL, name=name, call_id=_ID if i == last else "", arguments=arguments)
+        for i, (name, arguments) in enumerate(act.calls)
+    ]
+
+
+def _observation(row: TextProtocol, message: Message, previous: Message) -> Message:
+    text = _text(message)
+    complains = row.complaint.match(text) is not None
+    if not complains and not row.observation.match(text):
+        return message
+    opened = (block.call_id for block in previous.blocks if block.kind is BlockKind.CALL)
+    others = [block for block in message.blocks if block.kind is not BlockKind.TEXT]
+    result = Block(
+        BlockKind.RESULT,
+        tuple(text for text in map("".join, _texts(message)) if text),
+        call_id=next(filter(None, opened), ""),
+        error=complains or row.failure.match(text) is not None,
+        media=sum(block.kind is BlockKind.MEDIA for block in others),
+        weight=sum(block.weight for block in others),
+        pictures=tuple(size for block in others for size in block.pictures),
+    )
+    return replace(message, blocks=(result,))
+
+
+def _texts(message: Message) -> list[tuple[str, ...]]:
+    return [block.texts for block in message.blocks if block.kind is BlockKind.TEXT]
+
+
+def _text(message: Message) -> str:
+    return "".join(text for texts in _texts(message) for text in texts)
