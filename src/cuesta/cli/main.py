@@ -21,6 +21,8 @@ _VERBS = {
     "serve": "run the proxy by itself, for any number of agents",
     "status": "what went through, and what it cost",
     "explain": "why each of the last requests was kept or compacted",
+    "replay": "what each strategy would have cost, on saved sessions",
+    "sessions": "which saved sessions there are",
     "demo": "watch a long job with and without Cuesta; needs no key",
 }
 

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 from cuesta.cli import tell
 from cuesta.cli.launcher import Proxy, leave, listen, run_beside
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, fixed_environment, gather
-from cuesta.cli.serve import check_upstreams, serve_command
+from cuesta.cli.serve import (
+    check_upstreams,
+    recording_folder,
+    recording_warning,
+    serve_command,
+)
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.harnesses import Launch, Leaving, find_harness
@@ -84,6 +89,8 @@ def main(argv: list[str]) -> int:
     check_upstreams(options)
     for warning in launch.warnings:
         tell(f"warning: {warning}.")
+    if recording_folder(options) is not None:
+        tell(recording_warning(options))
 
     run = secrets.token_hex(4)
     log = _log_file(options, run)

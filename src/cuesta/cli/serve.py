@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import secrets
@@ -19,9 +20,12 @@ from cuesta.exchange.options import CompactionOptions
 from cuesta.proxy.options import UPSTREAMS, ProxyOptions
 
 if TYPE_CHECKING:
-    from cuesta.exchange.engine import Engine
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
     from cuesta.exchange.events import Arrived, Exchange
     from cuesta.proxy.app import Proxy
+    from cuesta.proxy.engine import Engine
     from cuesta.store.base import Store
 
 _TEXT = """\
@@ -36,7 +40,7 @@ address; any number may share it.
 _BLOCK = """\
 Cuesta listens on {address}
   upstream  {upstream}
-  profile   {profile}, threshold {threshold}
+  profile   {profile}, threshold {threshold}{strategy}
   records   {records}{workers}
 
 In the agent's shell:
@@ -60,6 +64,7 @@ def main(argv: list[str]) -> int:
     compaction = given.build(CompactionOptions)
     if arguments.fd is None:
         check_upstreams(options)
+        recording_folder(options)
         if options.workers > 1:
             return _serve_by_workers(options, compaction)
 
@@ -69,21 +74,53 @@ def main(argv: list[str]) -> int:
 
     _tell_what_is_logged()
 
-    def announce(proxy: Proxy, store: Store) -> None:
-        if arguments.fd is None:
-            print(_block(options, compaction, proxy.port, store.degraded), flush=True)
-            proxy.on_drain = _tell_of_wait
+    with _recorded(Engine(compaction, seed=secrets.randbits(64)), options, compaction) as recorded:
+        engine, trouble = recorded
 
-    engine = Engine(compaction, seed=secrets.randbits(64))
-    run(
-        options,
-        _OneRun(engine, arguments.run_id) if arguments.run_id else engine,
-        {name: dialect.usage_tap for name, dialect in DIALECTS.items()},
-        fd=arguments.fd,
-        parent_fd=arguments.parent_fd,
-        on_ready=announce,
-    )
+        def announce(proxy: Proxy, store: Store) -> None:
+            proxy.watch(trouble)
+            if arguments.fd is None:
+                print(_block(options, compaction, proxy.port, store.degraded), flush=True)
+                proxy.on_drain = _tell_of_wait
+
+        run(
+            options,
+            _OneRun(engine, arguments.run_id) if arguments.run_id else engine,
+            {name: dialect.usage_tap for name, dialect in DIALECTS.items()},
+            fd=arguments.fd,
+            parent_fd=arguments.parent_fd,
+            on_ready=announce,
+        )
     return 0
+
+
+def recording_folder(options: ProxyOptions) -> Path | None:
+    """Make sure that requests can be recorded where the options say, and return that folder.
+
+    Raises:
+        ConfigError: If they cannot.
+    """
+    if not options.record:
+        return None
+    from cuesta.store import recordings  # noqa: PLC0415 - seldom needed
+
+    return recordings.recording_folder(options.record)
+
+
+@contextlib.contextmanager
+def _recorded(
+    engine: Engine, options: ProxyOptions, compaction: CompactionOptions
+) -> Iterator[tuple[Engine, Callable[[], str]]]:
+    """Give an engine that is recorded, if that is wanted, and what tells why it is no longer."""
+    folder = recording_folder(options)
+    if folder is None:
+        yield engine, str
+        return
+    from cuesta.exchange.recorder import Recorder  # noqa: PLC0415 - seldom needed
+    from cuesta.store.recordings import Recording  # noqa: PLC0415 - likewise
+
+    with contextlib.closing(Recording(folder, dataclasses.asdict(compaction))) as recording:
+        yield Recorder(engine.exchange, recording.keep), lambda: recording.trouble
 
 
 def _serve_by_workers(options: ProxyOptions, compaction: CompactionOptions) -> int:
@@ -164,12 +201,20 @@ def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degr
         upstream=options.upstream,
         profile=compaction.profile,
         threshold=compaction.threshold or "automatic",
+        strategy=f", strategy {named}" if (named := compaction.strategy) != "cliff" else "",
         records=f"\n{' ' * _INDENT}".join(_lines_of(degraded or records)),
         workers=f"\n  workers   {options.workers}" if options.workers > 1 else "",
     )
+    if options.record:
+        block += f"\n\n{recording_warning(options)}"
     if options.host not in _LOOPBACK:
         block += "\n\nwarning: it is open to the network, and asks nobody who they are"
     return block
+
+
+def recording_warning(options: ProxyOptions) -> str:
+    """Say where requests are recorded, and what that means."""
+    return f"warning: whole conversations are recorded in {options.record}"
 
 
 def check_upstreams(options: ProxyOptions) -> None:

@@ -31,7 +31,8 @@ class Cliff:
         family: The model's `key`: caches and thinking are bound to it.
         strip: Whether thinking is cut out of the kept ones of these messages.
         external: Whether anything but the estimate over the history caused or moved it.
-        digest: SHA-256 over the rendered digest, as hexadecimal; empty where there is none.
+        digest: SHA-256 over the rendered digest, as hexadecimal; empty where nothing stands in
+            place of what was folded.
         digest_tokens: Estimated size of the digest's message.
     """
 

@@ -76,6 +76,10 @@ class PriceBook:
 
     table: Mapping[str, Price] = field(default_factory=lambda: _TABLE)
 
+    def __reduce__(self) -> tuple[type[PriceBook], tuple[dict[str, Price]]]:
+        """Let other processes have it: a read-only table cannot be sent to them."""
+        return PriceBook, (dict(self.table),)
+
     def price(self, model: str) -> Price:
         """Return the price of a model.
 

@@ -34,7 +34,7 @@ from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Attempt, Plan, Planner
 from cuesta.exchange.reading import BLOCK, Reader
 from cuesta.strategies.base import Strategy
-from cuesta.strategies.cliff import CliffStrategy
+from cuesta.strategies.registry import strategy as named
 from cuesta.trace.event import TraceEvent
 
 _NOTE_BYTES = 200
@@ -89,7 +89,7 @@ class Engine:
     Args:
         options: How requests are compacted.
         seed: Any number that a stranger cannot guess; the same bytes are sent whatever it is.
-        strategy: When to drop.
+        strategy: When to drop; by default the one that the options name.
         dialects: The wire APIs by name.
         block: Bytes between two places at which a body's known beginning is recognised.
 
@@ -109,7 +109,7 @@ class Engine:
         self._options = options
         self._frozen: Recent[bytes, Frozen] = Recent(_FROZEN_BYTES, size)
         self._seen: Recent[bytes, Seen] = Recent(_REQUESTS)
-        chosen = strategy or CliffStrategy()
+        chosen = strategy or named(options.strategy)
         self._planners = {
             name: Planner(
                 Reader(dialect, options.realm(name), seed, block),
@@ -329,6 +329,7 @@ def _event(
         previous_raw_tokens=previous.raw_tokens if previous else 0,
         previous_at=previous.at if previous else 0.0,
         threshold=plan.threshold,
+        strategy=plan.strategy,
         status=answered.status,
         usage=answered.usage,
         subscription=_is_subscription(arrived),

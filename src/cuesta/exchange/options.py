@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cuesta.core.policy import Policy, profile
+from cuesta.strategies.registry import STRATEGIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,14 @@ class CompactionOptions:
         metadata={
             "help": "what is kept, cut and dropped: `default`, or `paper` (to the letter)",
             "choices": ("default", "paper"),
+        },
+    )
+    strategy: str = field(
+        default="cliff",
+        metadata={
+            "help": "when to drop, and from where: `cliff`, one drop at the threshold; `keep_all`,"
+            " never; `sliding_window`, the oldest turns at every step",
+            "choices": tuple(STRATEGIES),
         },
     )
     threshold: int = field(

@@ -48,6 +48,7 @@ class Plan:
         sent_tokens: Estimated prompt tokens of what is sent.
         threshold: In force for the next cliff, in tokens; 0 where none is fixed yet.
         rung: The step of the policy's ladder in force.
+        strategy: The strategy that decided; empty where none was asked.
         window: The model's context window in tokens; 0 where it is not known.
     """
 
@@ -63,6 +64,7 @@ class Plan:
     sent_tokens: int = 0
     threshold: int = 0
     rung: int = 0
+    strategy: str = ""
     window: int = 0
 
 
@@ -163,7 +165,7 @@ class Planner:
             return Plan(
                 None, "keep", decision.reason, request.model, links, reading.whole.head,
                 raw_tokens=tokens, sent_tokens=tokens, threshold=decision.threshold,
-                window=case.window or 0,
+                strategy=self._strategy.name, window=case.window or 0,
             )  # fmt: skip
         return (yield from self._replace(attempt, reading, case, found, decision))
 
@@ -256,8 +258,10 @@ class Planner:
         return "" if same else "the digest renders to other bytes"
 
     def _digest(self, reading: Reading, entry: Entry) -> Rendered:
-        """Render the digest in force from the request's own messages."""
+        """Render the digest in force, if there is one, from the request's own messages."""
         last = entry.cliffs[-1]
+        if not last.digest:
+            return NOTHING
         previous = entry.cliffs[-2].cut if len(entry.cliffs) > 1 else 0
         return self._render(reading, entry.policy, (previous, last.cut), last.threshold)
 
@@ -321,6 +325,7 @@ class Planner:
             sent_tokens=case.fixed + sent_tokens(transcript, cliff),
             threshold=cliff.threshold,
             rung=entry.rung,
+            strategy=entry.strategy,
             window=case.window or 0,
         )  # fmt: skip
 

@@ -144,6 +144,10 @@ class Proxy:
         await self._house.routes.close()
         self._workers.close()
 
+    def watch(self, elsewhere: Callable[[], str]) -> None:
+        """Tell on the status page what is amiss elsewhere: words, or nothing."""
+        self._reports.watch(elsewhere)
+
     def cut(self) -> None:
         """Do not wait for running answers any longer."""
         self._cut.set()

@@ -77,6 +77,12 @@ class ProxyOptions:
         default="",
         metadata={"help": "folder for ledger and trace; empty: the platform's own place"},
     )
+    record: str = field(
+        default="",
+        metadata={
+            "help": "folder to record requests in, with their bodies: whole conversations",
+        },
+    )
     drain_s: int = field(
         default=30,
         metadata={
@@ -96,6 +102,8 @@ class ProxyOptions:
                     raise ConfigError(f"{option.name}: {error}") from None
         if self.workers > 1 and self.ephemeral:
             raise ConfigError("workers: several need the ledger on disk; leave `ephemeral` out")
+        if self.record and self.ephemeral:
+            raise ConfigError("record: it keeps everything on disk; leave `ephemeral` out")
 
 
 def _anything(_: object) -> None:

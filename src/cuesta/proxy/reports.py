@@ -14,6 +14,8 @@ from cuesta.store.bounds import bounded
 from cuesta.store.totals import Totals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cuesta.store.base import Store
     from cuesta.trace.event import TraceEvent
 
@@ -40,12 +42,17 @@ class Reports:
         self._totals = Totals()
         self._failures = 0
         self._trouble = ""
+        self._elsewhere: Callable[[], str] = str
 
     def record(self, event: TraceEvent) -> None:
         """Keep a trace event, without what is too long in it, and count it."""
         event = bounded(event)
         self._totals.add(event)
         self._store.record(event)
+
+    def watch(self, elsewhere: Callable[[], str]) -> None:
+        """Show what is amiss elsewhere; `elsewhere` says it in words, or returns nothing."""
+        self._elsewhere = elsewhere
 
     def count_failure(self) -> None:
         """Count an exchange that failed."""
@@ -84,7 +91,7 @@ class Reports:
             "upstream": self._upstream,
             "failures": self._failures,
             "trouble": self._trouble,
-            "degraded": self._store.degraded,
+            "degraded": self._store.degraded or self._elsewhere(),
             **self._totals.to_dict(),
         }
 

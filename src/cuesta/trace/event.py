@@ -51,6 +51,8 @@ class TraceEvent:
     """When the conversation's previous request arrived; 0 at its first."""
     threshold: int = 0
     """The threshold in force, in tokens; 0 where none was fixed yet."""
+    strategy: str = ""
+    """The strategy that decided; empty where none was asked."""
     status: int = 0
     """The HTTP status of the answer; 0 where none came."""
     usage: Usage | None = None

@@ -51,6 +51,8 @@ class Session:
         protocol: The text protocol in which it calls tools, or empty: the wire's own calls.
         compactions: The numbers of the calls before which the harness compacted its history.
         parent: The name of the session that started it as a sub-agent, or empty.
+        shared: How many of its first messages an earlier session of the same file holds too, with
+            their calls.
     """
 
     harness: str
@@ -63,3 +65,4 @@ class Session:
     protocol: str = ""
     compactions: tuple[int, ...] = ()
     parent: str = ""
+    shared: int = 0
