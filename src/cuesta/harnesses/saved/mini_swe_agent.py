@@ -23,7 +23,6 @@ from cuesta.harnesses.saved.base import (
     document,
     encode,
     first_values,
-    guarded,
 )
 from cuesta.harnesses.saved.chat import billed, checked, hidden_thoughts
 from cuesta.trace.session import Call, Session
@@ -59,7 +58,12 @@ class MiniSweAgent:
         info = value["info"] if isinstance(value.get("info"), dict) else {}
         reading = _Reading(_model(info))
         sent = messages[:-1] if _is_outcome(messages, info) else messages
-        guarded(reading.message, sent, problems, "not a message")
+        for message in sent:
+            try:
+                reading.message(message)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                problems.note("not a message")
+                reading.lost = True
         if reading.messages:
             yield _session(reading, str(value.get("instance_id") or ""))
 
@@ -87,6 +91,7 @@ class _Reading:
         calls: The model calls.
         tools: Whether tools were called.
         responses: Whether an answer is one of the Responses wire.
+        lost: Whether what stands before the next call is not what was sent.
     """
 
     model: str
@@ -94,6 +99,7 @@ class _Reading:
     calls: list[Call] = field(default_factory=list)
     tools: bool = False
     responses: bool = False
+    lost: bool = False
 
     def message(self, message: Json) -> None:
         """Take the next message."""
@@ -103,6 +109,7 @@ class _Reading:
         response = message if message.get("object") == "response" else extra.get("response")
         if message.get("role") == "assistant" or response is not None:
             self.calls.append(self._call(message, response))
+            self.lost = False
         self.responses |= message.get("object") == "response"
         self.tools |= any(item.get("tool_calls") for item in items)
         self.messages += raw
@@ -118,6 +125,7 @@ class _Reading:
             usage=billed(counts),
             thoughts=0 if sent_back else hidden_thoughts(counts),
             time=_seconds(extra.get("timestamp"), message.get("timestamp"), response),
+            hole=self.lost,
         )
 
 
