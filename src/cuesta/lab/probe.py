@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from cuesta.core.ledger import Cliff
-from cuesta.core.transcript import BlockKind, Role, Transcript
+from cuesta.core.digest import render
+from cuesta.core.meter import COMMON
+from cuesta.core.transcript import BlockKind, Role
 from cuesta.lab.prepared import Prepared
-from cuesta.lab.replay import Replay, pieces
+from cuesta.lab.replay import DIGEST, Replay
 from cuesta.lab.words import Concordance, Kind, stands, texts_of, words
 
 HIDES: Mapping[str, frozenset[BlockKind]] = MappingProxyType(
@@ -61,7 +62,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the prompts of an epoch show.
+    """What prompts show until the next cliff.
 
     Attributes:
         hidden: What is hidden of each message that was left when the view was taken, by number.
@@ -135,8 +136,7 @@ class Probe:
             moved.append((first + draw(count - first), use))
         moved.sort(key=lambda pair: pair[0])
         for call, use in moved:
-            view = views(call)
-            if view is not None and not self._shows(view, use.word, self._ats[call]):
+            if not self._shows(views(call), use.word, self._ats[call]):
                 lost.append(use)
         return lost
 
@@ -185,11 +185,10 @@ class Probe:
             return Origin.THOUGHT
         return Origin.HUMAN if outline.human else Origin.NOTICE
 
-    def _lost(self, views: Callable[[int], View | None]) -> list[Use]:
+    def _lost(self, views: Callable[[int], View]) -> list[Use]:
         lost = []
         for use in self.uses:
-            view = views(use.call)
-            if view is not None and not self._shows(view, use.word, self._ats[use.call]):
+            if not self._shows(views(use.call), use.word, self._ats[use.call]):
                 lost.append(use)
         return lost
 
@@ -206,7 +205,7 @@ class Probe:
 
 
 class Views:
-    """What each prompt of a replay shows; calls must be asked for in order.
+    """What each prompt of a replay shows; calls are asked for in order.
 
     Args:
         prepared: The session.
@@ -216,57 +215,49 @@ class Views:
     def __init__(self, prepared: Prepared, replay: Replay) -> None:
         self.prepared = prepared
         self.replay = replay
-        self._forms = {
-            step.call: cliff
-            for step, cliff in zip(replay.steps, replay.cliffs, strict=True)
-            if not step.ours
+        self._numbers = {
+            step.call: number for number, step in enumerate(replay.steps) if not step.ours
         }
-        self._form: Cliff | None = None
-        self._view: View | None = None
+        self._layouts = sorted(replay.layouts)
+        self._taken = -1
+        self._view = View({}, 0)
 
-    def __call__(self, call: int) -> View | None:
-        """Return what a call's prompt shows, or None: everything."""
-        form = self._forms[call]
-        if form != self._form:
-            before, self._form = self._form, form
-            self._view = None if form is None else self._take(call, form, before)
+    def __call__(self, call: int) -> View:
+        """Return what a call's prompt shows."""
+        latest = self._layouts[bisect_right(self._layouts, self._numbers[call]) - 1]
+        if latest != self._taken:
+            self._taken = latest
+            self._view = self._take(latest)
         return self._view
 
-    def _take(self, call: int, form: Cliff, before: Cliff | None) -> View:
-        at = self.prepared.calls[call].at
-        transcript = self._transcript(at)
-        hidden = {
-            number: HIDES[treatment]
-            for (number, treatment), _ in pieces(self.prepared, transcript, form)
-            if number >= 0
-        }
-        return View(hidden, at, self.text(form, before, transcript))
+    def _take(self, number: int) -> View:
+        layout = self.replay.layouts[number]
+        hidden = {message: HIDES[treatment] for (message, treatment), _ in layout if message >= 0}
+        at = self.prepared.calls[self.replay.steps[number].call].at
+        digests = (name for (piece, name), _ in layout if piece == DIGEST)
+        return View(hidden, at, "\0".join(self.text(number, name) for name in digests))
 
-    def _transcript(self, at: int) -> Transcript:
-        policy = self.replay.policy
-        transcript = self.prepared.until(at)
-        to_human = policy is not None and policy.head_to_first_human
-        return transcript.to_first_human() if to_human else transcript
-
-    def text(self, form: Cliff, before: Cliff | None, transcript: Transcript) -> str:  # noqa: ARG002 - for other views
-        """Return what stands in place of the folded turns."""
-        return self.replay.digests.get(form.digest, "")
+    def text(self, number: int, digest: str) -> str:  # noqa: ARG002 - for other views
+        """Return the text of the digest that a step's prompt holds."""
+        return render(self.replay.digests[digest], COMMON).text
 
 
 class BlindViews(Views):
     """The same, with as many tokens of each digest spent on the first part of every block."""
 
-    def text(self, form: Cliff, before: Cliff | None, transcript: Transcript) -> str:
+    def text(self, number: int, digest: str) -> str:  # noqa: ARG002 - as in `Views`
         """Return the same share of every block of the folded turns."""
-        turns = transcript.turns[before.cut if before else 0 : form.cut]
-        tokens = sum(turn.tokens for turn in turns)
-        if not tokens:
+        cliff, before = self.replay.cliffs[number], self.replay.cliffs[max(number - 1, 0)]
+        if cliff is None:
             return ""
-        share = min(1.0, form.digest_tokens / tokens)
+        turns = self.prepared.transcript.turns[before.cut if before else 0 : cliff.cut]
+        tokens = sum(turn.tokens for turn in turns)
+        share = min(1.0, cliff.digest_tokens / tokens) if tokens else 0.0
         texts = (
             "\n".join(texts_of(block))
-            for i in range(turns[0].start, turns[-1].stop)
-            for block in self.prepared.read[i].blocks
+            for turn in turns
+            for message in self.prepared.read[turn.start : turn.stop]
+            for block in message.blocks
         )
         return "\0".join(text[: int(share * len(text))] for text in texts)
 
@@ -275,7 +266,6 @@ def _bare(prepared: Prepared, call: int, keep_turns: int) -> View:
     transcript = prepared.until(prepared.calls[call].at).to_first_human()
     turns = transcript.turns
     hidden = dict.fromkeys(range(transcript.head), HIDES[""])
-    kept = turns[max(0, len(turns) - keep_turns) :]
-    for turn in kept:
+    for turn in turns[max(0, len(turns) - keep_turns) :]:
         hidden.update(dict.fromkeys(range(turn.start, turn.stop), HIDES["stripped"]))
     return View(hidden, prepared.calls[call].at)

@@ -6,13 +6,13 @@ is asked as the exchange asks it: once a call, with what it decided before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
 from cuesta.core.compact import Memo, Source, fold
-from cuesta.core.digest import NOTHING, RENDERER, Rendered, render
+from cuesta.core.digest import NOTHING, RENDERER, Digest, Rendered, render
 from cuesta.core.ledger import Cliff, Entry
 from cuesta.core.meter import round_up
 from cuesta.core.models import checks_prefixes, window_of
@@ -24,12 +24,13 @@ from cuesta.strategies.base import Case, Replace, Strategy
 from cuesta.trace.session import Call
 
 _LEXICON = HarnessLexicon()
-_FIXED = (-2, "")
+FIXED, DIGEST = -2, -1
+"""What a piece is that stands for no message."""
 _LEAST_DROP = 0.1
 """A billed prompt that shrinks by less is no cliff: providers leave out old thinking themselves."""
 
 Piece: TypeAlias = "tuple[tuple[int, str], int]"
-"""What a stretch of a prompt is, and its tokens: (message number, treatment), or (-1, digest)."""
+"""What a stretch of a prompt is, and its tokens: (message, treatment), or (`DIGEST`, its hash)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,14 @@ class Replay:
     Attributes:
         steps: Its calls, in order.
         cliffs: In force at each step, or None: nothing was replaced.
+        layouts: What the prompt was made of at each step where it did not just grow, by step.
+        digests: What stands in place of folded turns, by hash.
     """
 
     steps: tuple[Step, ...]
     cliffs: tuple[Cliff | None, ...]
+    layouts: Mapping[int, Sequence[Piece]] = field(default_factory=dict)
+    digests: Mapping[str, Digest] = field(default_factory=dict)
 
 
 def replay(prepared: Prepared, strategy: Strategy, policy: Policy) -> Replay:
@@ -105,6 +110,8 @@ class _Replayer:
         self._meter = meter_of(prepared.session)
         self._memo = Memo()
         self._rendered: dict[tuple[int, int, int], Rendered] = {}
+        self._digests: dict[str, Digest] = {}
+        self._layouts: dict[int, Sequence[Piece]] = {}
         self._known: Entry | None = None
 
     def run(self) -> Replay:
@@ -117,7 +124,7 @@ class _Replayer:
             steps.append(step)
             cliffs.append(cliff)
             before = _Before(call, cliff, step.prompt)
-        return Replay(tuple(steps), tuple(cliffs))
+        return Replay(tuple(steps), tuple(cliffs), self._layouts, self._digests)
 
     def _transcript(self, call: Call) -> Transcript:
         transcript = self._prepared.until(call.at)
@@ -156,16 +163,19 @@ class _Replayer:
         known = self._rendered.get(what)
         if known is None:
             source = Source(transcript, self._prepared.read.__getitem__, _LEXICON, self._memo)
-            text = render(fold(source, previous, cut, self._policy, threshold), self._meter)
+            digest = fold(source, previous, cut, self._policy, threshold)
+            text = render(digest, self._meter)
             known = replace(text, tokens=round(text.tokens * self._prepared.scale))
             self._rendered[what] = known
+            self._digests[known.hash] = digest
         return known
 
     def _step(self, number: int, call: Call, cliff: Cliff | None, before: _Before | None) -> Step:
         prepared = self._prepared
         step = Step(number, call.model, 0, 0, 0, prepared.output(call), prepared.fixed)
         if before is None:
-            return replace(step, prompt=_size(self._pieces(call, cliff)))
+            self._layouts[number] = new = self._pieces(call, cliff)
+            return replace(step, prompt=_size(new))
         last = before.call
         step = replace(step, gap=call.time - last.time if call.time and last.time else 0.0)
         if before.cliff == cliff and last.at <= call.at:
@@ -176,7 +186,8 @@ class _Replayer:
                 answered=min(prepared.echo(last), grown), behind=behind,
             )  # fmt: skip
         else:
-            old, new = list(self._pieces(last, before.cliff)), list(self._pieces(call, cliff))
+            old, new = self._pieces(last, before.cliff), self._pieces(call, cliff)
+            self._layouts[number] = new
             alike = _alike(old, new)
             behind = sum(self._places(piece) for piece in new[alike:])
             step = replace(
@@ -189,9 +200,9 @@ class _Replayer:
         places = self._prepared.places
         return places[i + 1] - places[i] if i >= 0 else 1
 
-    def _pieces(self, call: Call, cliff: Cliff | None) -> Iterator[Piece]:
-        """Yield what a prompt is made of, as `exchange.view` puts it together."""
-        return pieces(self._prepared, self._transcript(call), cliff)
+    def _pieces(self, call: Call, cliff: Cliff | None) -> list[Piece]:
+        """Return what a prompt is made of, as `exchange.view` puts it together."""
+        return list(pieces(self._prepared, self._transcript(call), cliff))
 
 
 def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> Iterator[Piece]:
@@ -203,7 +214,7 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> I
         cliff: In force, or None: the session's own messages.
     """
     outlines = transcript.outlines
-    yield _FIXED, prepared.fixed
+    yield (FIXED, ""), prepared.fixed
     if cliff is None:
         for i, outline in enumerate(outlines):
             yield (i, ""), outline.tokens
@@ -212,7 +223,7 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> I
     for i in range(anchor + 1):
         yield (i, ""), outlines[i].tokens
     if cliff.digest:
-        yield (-1, cliff.digest), cliff.digest_tokens
+        yield (DIGEST, cliff.digest), cliff.digest_tokens
     for i in range(anchor + 1, transcript.head):
         yield (i, ""), outlines[i].tokens
     for turn in transcript.kept(cliff.cut, len(transcript.turns)):
