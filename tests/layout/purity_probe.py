@@ -83,8 +83,10 @@ def main() -> None:
     from cuesta.exchange.engine import Engine  # noqa: PLC0415 - likewise
     from cuesta.exchange.events import Command, LookUp  # noqa: PLC0415 - likewise
     from cuesta.exchange.options import CompactionOptions  # noqa: PLC0415 - likewise
+    from cuesta.exchange.recorder import Recorder  # noqa: PLC0415 - likewise
     from cuesta.testing.driver import Bench  # noqa: PLC0415 - likewise
     from cuesta.trace.account import Account  # noqa: PLC0415 - likewise
+    from cuesta.trace.recording import Line, from_dict, joined, to_dict  # noqa: PLC0415 - likewise
 
     def fault(command: Command) -> None:
         if failing and isinstance(command, LookUp):
@@ -92,7 +94,9 @@ def main() -> None:
 
     sys.addaudithook(_audit)
     _watching = True
-    bench = Bench(Engine(CompactionOptions(threshold=8_000)), fault=fault)
+    lines: list[Line] = []
+    recorder = Recorder(Engine(CompactionOptions(threshold=8_000)).exchange, lines.append)
+    bench = Bench(recorder, fault=fault)
     account = Account(PriceBook())
     sent = hashlib.sha256()
     tap = AnthropicDialect().usage_tap("text/event-stream")
@@ -103,10 +107,17 @@ def main() -> None:
         account.add(driven.event)
         sent.update(driven.body)
         sent.update(driven.note.encode())
+    read = joined(from_dict(json.loads(json.dumps(to_dict(line)))) for line in lines)
+    recorded = hashlib.sha256(b"".join(record.sent for record in read)).hexdigest()
     if culprit is not None:
         culprit()
     _watching = False
-    told = {"sent": sent.hexdigest(), "cliffs": account.cliffs, "entries": len(bench.ledger)}
+    told = {
+        "sent": sent.hexdigest(),
+        "recorded": recorded,
+        "cliffs": account.cliffs,
+        "entries": len(bench.ledger),
+    }
     sys.stdout.write(json.dumps(told) + "\n")
 
 

@@ -37,6 +37,7 @@ machine. Without a PATH it looks where the agents on this machine keep theirs.
 
 _STRATEGIES = ("keep_all", "cliff")
 _THRESHOLDS = (0, 8_000, 16_000, 32_000, 64_000, 128_000, 200_000)
+_RECLAIMS = (5_000,)
 _LEAST = 1_000
 """Smaller thresholds leave no room for a conversation."""
 _MATCHED = "mean-peak"
@@ -49,7 +50,9 @@ def main(argv: list[str]) -> int:
 
     target = _target(arguments.match)
     names = [RECORDED, KEEP_ALL, *(arguments.strategy or _STRATEGIES)]
-    chosen = list(variants(names, arguments.threshold or _THRESHOLDS, arguments.profile))
+    thresholds = arguments.threshold or _THRESHOLDS
+    reclaims = arguments.reclaim or _RECLAIMS
+    chosen = list(variants(names, thresholds, arguments.profile, reclaims))
     run = _Run(arguments, reading_of(arguments))
     run.check(chosen)
     return run.finish(run.matched(chosen, target) if target else chosen)
@@ -88,6 +91,15 @@ def _parser() -> Parser:
         metavar="SIZES",
         help="thresholds in tokens, with commas between, such as 16K,32K; `auto` is what the proxy "
         "chooses by itself (default: auto,8K,16K,32K,64K,128K,200K)",
+    )
+    group.add_argument(
+        "--reclaim",
+        type=_thresholds,
+        action="extend",
+        default=[],
+        metavar="SIZES",
+        help="tokens of old tool results that pile up before microcompaction clears them (default: "
+        "5K)",
     )
     group.add_argument(
         "--profile",
@@ -160,7 +172,7 @@ class _Run:
         from cuesta.lab.matching import match  # noqa: PLC0415 - only where asked
 
         fixed = [variant for variant in variants if not variant.profile]
-        free = dict.fromkeys(replace(v, threshold=0) for v in variants if v.profile)
+        free = dict.fromkeys(variant.moved(0) for variant in variants if variant.profile)
         return [*fixed, *match(list(free), target, self._mean_peaks)]
 
     def _mean_peaks(self, variants: Sequence[Variant]) -> Mapping[Variant, float]:

@@ -24,13 +24,8 @@ _COSTS = "{:>7}{:>6}{:>6}{:>9}{:>8}{:>9}{:>8}{:>6}"
 _TOKENS = "{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}"
 _PATH = 34
 _FILE = "{}{:>9}{:>7}{:>7}{:>7}{:>7}{:>9}"
-_PRICE = "Price them as another with `--model NAME`, or add it with `--prices FILE`."
+_PRICE = "`--prices FILE` names that file; `--model NAME` prices all as another model."
 _NAMED = 3
-_OTHERS = {
-    "empty": "without a session in it",
-    "foreign": "in no format that is known",
-    "unreadable": "could not be read",
-}
 _STEPS = 3
 """Extra steps a cliff: around real compactions 3.4 were seen (docs/replay.md)."""
 
@@ -42,6 +37,11 @@ def dollars(cost: float | None) -> str:
     if abs(cost) >= 10_000:
         return f"${cost:,.0f}"
     return f"${cost:.2f}" if abs(cost) >= 0.1 or not cost else f"${cost:.4f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 call`, `2,000 calls`."""
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def tables(rows: Sequence[Row]) -> Iterator[str]:
@@ -75,9 +75,9 @@ def _head(strategy: str, threshold: str) -> str:
 
 def threshold_text(variant: Variant) -> str:
     """Return a variant's threshold in a few characters."""
-    if variant in {BASE, AS_RUN}:
+    if not variant.profile:
         return ""
-    return short_tokens(variant.threshold) if variant.threshold else "auto"
+    return short_tokens(variant.at) if variant.at else "auto"
 
 
 def _variant(variant: Variant) -> str:
@@ -88,7 +88,7 @@ def _costs(row: Row) -> str:
     base = row.variant == BASE
     changes = ["" if base else _change(c) for c in (row.by_engine, row.by_perfect)]
     return _COSTS.format(
-        f"{row.cliffs:,}",
+        short_tokens(row.cliffs),
         short_tokens(row.mean_peak),
         short_tokens(row.mean),
         dollars(row.engine.cost),
@@ -145,7 +145,9 @@ def notes(rows: Sequence[Row], unpriced: Mapping[str, int]) -> Iterator[str]:
         unpriced: How many sessions have no cost, by reason.
     """
     for reason, sessions in unpriced.items():
-        yield from wrapped(f"Costs leave out {sessions:,} sessions: {reason}. {_PRICE}", WIDTH)
+        yield from wrapped(f"Costs leave out {counted(sessions, 'session')}: {reason}.", WIDTH)
+    if unpriced:
+        yield from wrapped(_PRICE, WIDTH)
         yield ""
     found = cheapest(rows)
     if found is not None:
@@ -183,17 +185,16 @@ def read(summary: Summary) -> Iterator[str]:
         if summary.billed_calls < summary.calls:
             billed += f" of {summary.billed_calls:,} calls"
     yield from wrapped(
-        f"{sum(summary.sessions.values()):,} sessions ({', '.join(harnesses)}),"
-        f" {summary.calls:,} calls{billed}.",
+        f"{counted(sum(summary.sessions.values()), 'session')} ({', '.join(harnesses)}),"
+        f" {counted(summary.calls, 'call')}{billed}.",
         WIDTH,
     )
-    for state, what in _OTHERS.items():
-        named = [path for path, other in summary.others if other == state]
-        if named:
-            more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-            yield from wrapped(f"{len(named):,} {what}: {', '.join(named[:_NAMED])}{more}", WIDTH)
+    for reason, paths in sorted(summary.others.items()):
+        named = ", ".join(paths[:_NAMED])
+        more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+        yield from wrapped(f"{len(paths):,} without a session ({reason}): {named}{more}", WIDTH)
     if summary.problems:
-        yield f"{summary.problems.total():,} things could not be read:"
+        yield f"{counted(summary.problems.total(), 'thing')} could not be read:"
         yield from problems(summary.problems)
 
 
@@ -203,29 +204,26 @@ def sources(outcomes: Sequence[Outcome]) -> Iterator[str]:
         _end("file", _PATH), "sessions", "calls", "turns", "human", "tools", "billed"
     )
     for outcome in outcomes:
-        path = outcome.task.path
-        if outcome.state != "read":
-            yield f"{_end(path, _PATH)} {outcome.state}"
-        else:
-            tallies = outcome.tallies
-            counts = (
-                sum(getattr(one, name) for one in tallies)
-                for name in ("calls", "turns", "human", "tool_calls")
-            )
+        if tallies := outcome.tallies:
             usage = sum(one.usage.prompt + one.usage.output for one in tallies)
             yield _FILE.format(
-                _end(path, _PATH),
+                _end(outcome.task.path, _PATH),
                 f"{len(tallies):,}",
-                *(f"{count:,}" for count in counts),
+                *(
+                    f"{sum(getattr(one, name) for one in tallies):,}"
+                    for name in ("calls", "turns", "human", "tool_calls")
+                ),
                 short_tokens(usage) if usage else "-",
             )
+        for path, reason in outcome.others:
+            yield f"{_end(path, _PATH)} {fitted(reason, WIDTH - _PATH - 1)}".rstrip()
         yield from problems(outcome.problems)
 
 
 def problems(counts: Mapping[str, int]) -> Iterator[str]:
     """Write what could not be read, by reason."""
     for reason, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        yield from (f"  {line}" for line in wrapped(f"{count:,} times: {reason}", WIDTH - 2))
+        yield from (f"  {line}" for line in wrapped(f"{count:,} x {reason}", WIDTH - 2))
 
 
 def _end(text: str, width: int) -> str:

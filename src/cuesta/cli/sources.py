@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,7 +15,6 @@ from cuesta.cli.text import fitted
 from cuesta.core.errors import CuestaError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
     from cuesta.cli.options import Parser
@@ -26,6 +27,9 @@ _SMALL = 4 << 20
 """Bytes of files that are read before another process would have started."""
 
 
+_MOST_WORKERS = 256
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What is read, and by how many.
@@ -36,6 +40,7 @@ class Reading:
         prices: What tokens cost.
         executor: Where it is read.
         folder: Where outcomes are kept, so that the command may be stopped and go on; None: not.
+        own_prices: The user's own file of prices.
     """
 
     paths: Sequence[Path]
@@ -43,6 +48,7 @@ class Reading:
     prices: Prices
     executor: Executor
     folder: Path | None = None
+    own_prices: str = ""
 
 
 def add_source_flags(parser: Parser) -> None:
@@ -56,7 +62,7 @@ def add_source_flags(parser: Parser) -> None:
         "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/prices.md)"
     )
     group.add_argument(
-        "--workers", type=int, default=0, metavar="N", help="processes (default: one a core)"
+        "--workers", type=_workers, default=0, metavar="N", help="processes (default: one a core)"
     )
     group.add_argument(
         "--resume",
@@ -64,6 +70,12 @@ def add_source_flags(parser: Parser) -> None:
         metavar="DIR",
         help="keep what is done in this folder, and go on from what is there",
     )
+
+
+def _workers(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= _MOST_WORKERS):
+        raise argparse.ArgumentTypeError(f"expected 1 to {_MOST_WORKERS}, not {text!r}")
+    return int(text[:9])
 
 
 def reading_of(arguments: argparse.Namespace) -> Reading:
@@ -76,13 +88,17 @@ def reading_of(arguments: argparse.Namespace) -> Reading:
         OSError: If a path is not there.
         CuestaError: If there is nothing, saying where was looked.
     """
-    from cuesta.lab.files import tasks_of  # noqa: PLC0415 - slow to load
+    from cuesta.harnesses.saved.files import homes  # noqa: PLC0415 - slow to load
+    from cuesta.lab.files import tasks_of  # noqa: PLC0415 - likewise
+    from cuesta.store.prices import price_book  # noqa: PLC0415 - likewise
 
-    tasks = tasks_of(arguments.paths)
+    tasks = tasks_of(arguments.paths or homes(os.environ).values())
     if not tasks:
         raise nothing(arguments.paths)
     executor = _executor(arguments.workers, tasks)
-    return Reading(arguments.paths, tasks, _prices(arguments.prices), executor, arguments.resume)
+    prices = price_book(arguments.prices)
+    own = arguments.prices.read_text(encoding="utf-8") if arguments.prices else ""
+    return Reading(arguments.paths, tasks, prices, executor, arguments.resume, own)
 
 
 def nothing(paths: Sequence[Path]) -> CuestaError:
@@ -90,15 +106,8 @@ def nothing(paths: Sequence[Path]) -> CuestaError:
     if paths:
         return CuestaError(f"no saved session in {', '.join(map(str, paths))}")
     return CuestaError(
-        "no agent has saved a session where they usually do. Name a file or a folder:\n"
-        "  cuesta replay PATH"
+        "no agent has saved a session where they usually do.\nName a file or a folder."
     )
-
-
-def _prices(path: Path | None) -> Prices:
-    from cuesta.core.prices import PriceBook  # noqa: PLC0415 - likewise
-
-    return PriceBook()
 
 
 def _executor(workers: int, tasks: Sequence[Task]) -> Executor:
@@ -126,7 +135,7 @@ def outcomes(reading: Reading, sweep: Sweep, label: str = "read") -> Iterator[Ou
     from cuesta.lab.files import Outcome, work_to_keep  # noqa: PLC0415 - likewise
 
     progress = _Progress(label, len(reading.tasks))
-    with Records(reading.folder, {"replay": sweep.to_dict()}) as records:
+    with Records(reading.folder, {**sweep.to_dict(), "prices": reading.own_prices}) as records:
         tasks = {task.key: task for task in reading.tasks}
         run(
             partial(work_to_keep, sweep), tasks, records, reading.executor,
@@ -140,18 +149,23 @@ def outcomes(reading: Reading, sweep: Sweep, label: str = "read") -> Iterator[Ou
 
 def _straight(reading: Reading, sweep: Sweep, progress: _Progress) -> Iterator[Outcome]:
     """Yield outcomes in the order of the tasks, whichever ends first."""
-    from cuesta.lab.files import work  # noqa: PLC0415 - slow to load
+    from cuesta.jobs.errors import TaskError  # noqa: PLC0415 - slow to load
+    from cuesta.lab.files import work  # noqa: PLC0415 - likewise
 
     waiting: dict[int, Outcome] = {}
     following = 0
     done = reading.executor.map(partial(work, sweep), reading.tasks)
-    for count, (number, outcome) in enumerate(done, 1):
-        progress.show(count)
-        waiting[number] = outcome
-        while following in waiting:
-            yield waiting.pop(following)
-            following += 1
-    progress.end()
+    try:
+        for count, (number, outcome) in enumerate(done, 1):
+            progress.show(count)
+            waiting[number] = outcome
+            while following in waiting:
+                yield waiting.pop(following)
+                following += 1
+    except TaskError as error:
+        raise TaskError(error.index, error.reason, reading.tasks[error.index].path) from error
+    finally:
+        progress.end()
 
 
 class _Progress:
@@ -177,20 +191,20 @@ class Summary:
     """What all files hold, summed.
 
     Attributes:
-        files: How many there are, by state.
+        files: How many files there are.
         sessions: How many there are, by harness.
         problems: What could not be read, by reason.
-        others: Path and state of each file without a session.
+        others: Files and members of archives without a session, by reason.
         calls: Model calls.
         billed_calls: Those of them whose bill is known.
         prompt: Billed prompt tokens.
         output: Billed output tokens.
     """
 
-    files: Counter[str] = field(default_factory=Counter)
+    files: int = 0
     sessions: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
-    others: list[tuple[str, str]] = field(default_factory=list)
+    others: dict[str, list[str]] = field(default_factory=dict)
     calls: int = 0
     billed_calls: int = 0
     prompt: int = 0
@@ -199,10 +213,9 @@ class Summary:
     def add(self, outcome: Outcome) -> None:
         """Add what came of a task."""
         self.problems.update(outcome.problems)
-        if not outcome.task.part:
-            self.files[outcome.state] += 1
-            if not outcome.tallies:
-                self.others.append((outcome.task.path, outcome.state))
+        self.files += not outcome.task.part
+        for path, reason in outcome.others:
+            self.others.setdefault(reason, []).append(path)
         for tally in outcome.tallies:
             self.sessions[tally.harness] += 1
             self.calls += tally.calls
@@ -213,7 +226,8 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Return the sums as plain values."""
         return {
-            "files": dict(sorted(self.files.items())),
+            "files": self.files,
+            "without_sessions": dict(sorted(self.others.items())),
             "sessions": dict(sorted(self.sessions.items())),
             "calls": self.calls,
             "billed_calls": self.billed_calls,

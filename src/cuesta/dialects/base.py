@@ -71,6 +71,13 @@ class Dialect(Protocol):
     def without_thinking(self, message: bytes) -> bytes | None:
         """Cut whole thinking blocks out of a raw message; None when that empties it."""
 
+    def cleared(self, message: bytes) -> bytes:
+        """Put the mark in place of the results in a raw message, but for those too short for it.
+
+        All else of it stays: ids, errors, what a person says beside them. What it clears is what
+        `parse` calls `clearable`.
+        """
+
     def with_digest(self, message: bytes, text: str) -> list[bytes]:
         """Return the raw message that a digest stands behind, and the digest as user text.
 

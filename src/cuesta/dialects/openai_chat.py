@@ -15,11 +15,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cuesta.core.errors import RequestError
-from cuesta.core.transcript import Block, BlockKind, Message, Role
+from cuesta.core.transcript import CLEARED, Block, BlockKind, Message, Role
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.openai_usage import ChatUsageTap
-from cuesta.dialects.parts import arguments_of, content_blocks, parts_of, result_block
+from cuesta.dialects.parts import (
+    arguments_of,
+    content_blocks,
+    is_clearable,
+    parts_of,
+    result_block,
+)
 from cuesta.dialects.raw import (
     dump,
     join_array,
@@ -78,11 +84,19 @@ class OpenAIChatDialect:
             raise RequestError("a message has an unknown role")
         parts = parts_of(value.get("content"), "text")
         blocks = _blocks(value, parts)
-        return Message(role, tuple(blocks)), normalised_digest(_normalised(value, parts))
+        clearable = (0,) if _is_clearable(value, parts, blocks) else ()
+        read = Message(role, tuple(blocks), clearable=clearable)
+        return read, normalised_digest(_normalised(value, parts))
 
     def without_thinking(self, message: bytes) -> bytes | None:
         """See `Dialect.without_thinking`; no model behind this wire checks prefixes."""
         return message
+
+    def cleared(self, message: bytes) -> bytes:
+        """See `Dialect.cleared`."""
+        if not self.parse(message)[0].clearable:
+            return message
+        return join_object({**split_object(message), "content": dump(CLEARED)})
 
     def with_digest(self, message: bytes, text: str) -> list[bytes]:
         """See `Dialect.with_digest`."""
@@ -120,6 +134,12 @@ def _blocks(message: Mapping[str, Any], parts: list[dict[str, Any]]) -> list[Blo
     thoughts = (message.get(key) for key in _REASONING)
     thinking = [Block(BlockKind.THINKING, (text,)) for text in thoughts if isinstance(text, str)]
     return [*thinking, *content_blocks(parts), *_calls(message)]
+
+
+def _is_clearable(
+    message: Mapping[str, Any], parts: list[dict[str, Any]], blocks: Sequence[Block]
+) -> bool:
+    return message.get("role") in _RESULT_ROLES and is_clearable(parts, blocks[0])
 
 
 def _calls(message: Mapping[str, Any]) -> list[Block]:

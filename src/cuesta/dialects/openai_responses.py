@@ -20,17 +20,24 @@ from typing import Any
 
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import COMMON
-from cuesta.core.transcript import Block, BlockKind, Message, Role
+from cuesta.core.transcript import CLEARED, Block, BlockKind, Message, Role
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.openai_usage import ResponsesUsageTap
-from cuesta.dialects.parts import arguments_of, content_blocks, parts_of, result_block
+from cuesta.dialects.parts import (
+    arguments_of,
+    content_blocks,
+    is_clearable,
+    parts_of,
+    result_block,
+)
 from cuesta.dialects.raw import (
     dump,
     join_array,
     join_object,
     load,
     normalised_digest,
+    split_object,
 )
 from cuesta.protocols.sidecalls import RequestFacts
 
@@ -64,6 +71,8 @@ _SERVED = frozenset({
 _BARRIERS = frozenset({"compaction", "context_compaction", "item_reference"})
 _PINNED = frozenset({"additional_tools", "mcp_list_tools", "tool_search_output"})
 """Items that bring tools: folded away, the tools would go with them."""
+_CLEARABLE = frozenset({"function_call_output", "custom_tool_call_output"})
+"""Outputs that may be any text; the others have a form of their own."""
 _PREAMBLE = 8
 """Items at the beginning among which a client's own tools stand."""
 
@@ -114,6 +123,12 @@ class OpenAIResponsesDialect:
         """See `Dialect.without_thinking`; no model behind this wire checks prefixes."""
         return message
 
+    def cleared(self, message: bytes) -> bytes:
+        """See `Dialect.cleared`."""
+        if not self.parse(message)[0].clearable:
+            return message
+        return join_object({**split_object(message), "output": dump(CLEARED)})
+
     def with_digest(self, message: bytes, text: str) -> list[bytes]:
         """See `Dialect.with_digest`."""
         part = {"type": "input_text", "text": text}
@@ -163,7 +178,11 @@ def _item(item: Mapping[str, Any], kind: str) -> Message:
     if kind == "reasoning":
         return Message(Role.ASSISTANT, (_reasoning(item),))
     if kind.endswith(("_call_output", "_approval_response")) or kind == "tool_search_output":
-        return Message(Role.USER, (_output(item),), pinned=kind in _PINNED)
+        output = _output(item)
+        clearable = kind in _CLEARABLE and is_clearable(_parts(item, "output"), output)
+        return Message(
+            Role.USER, (output,), pinned=kind in _PINNED, clearable=(0,) if clearable else ()
+        )
     if kind.endswith("_call") or kind in _ARGUMENTS or kind in _SERVED:
         return Message(Role.ASSISTANT, (_call(item, kind),))
     opaque = Block(BlockKind.OPAQUE, name=kind, weight=COMMON.text(json.dumps(item)))

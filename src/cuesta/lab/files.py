@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from cuesta.core.errors import RequestError
 from cuesta.harnesses.saved.base import Problems
-from cuesta.harnesses.saved.files import find, homes, read_file
+from cuesta.harnesses.saved.files import SavedFile, find, read_file
 from cuesta.lab.prepared import prepare
 from cuesta.lab.records import Record
 from cuesta.lab.sweep import Sweep
 from cuesta.lab.tally import Tally, tally
 
-READ, EMPTY, FOREIGN, UNREADABLE = "read", "empty", "foreign", "unreadable"
-_NO_MESSAGE = "a message that is none in its wire"
+_NO_MESSAGE = "a session with a message that is none in its wire"
+_PART = 1 << 20
+"""Bytes of an archive that make a task of their own."""
+_MOST_PARTS = 64
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +45,23 @@ class Task:
         return f"{self.path} {self.size} {self.part}/{self.parts}"
 
 
-_TASK = tuple(field.name for field in fields(Task))
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a task.
 
     Attributes:
         task: The task.
-        state: `read`, `empty` (a known format without a session in it), `foreign` (no known
-            format) or `unreadable`.
-        problems: What could not be read, counted by reason.
         tallies: The sessions, counted.
         records: What their replays came to; one tuple a session, one record a variant.
+        problems: What could not be read, counted by reason.
+        others: Files and members of archives without a session, and why.
     """
 
     task: Task
-    state: str
-    problems: Mapping[str, int]
     tallies: tuple[Tally, ...] = ()
     records: tuple[tuple[Record, ...], ...] = ()
+    problems: Mapping[str, int] = field(default_factory=dict)
+    others: tuple[tuple[str, str], ...] = ()
 
     def without_records(self) -> Outcome:
         """Return the outcome without its replays."""
@@ -70,23 +69,22 @@ class Outcome:
 
     def joined(self, other: Outcome) -> Outcome:
         """Return one outcome for two parts of a file."""
-        states = {self.state, other.state}
         return Outcome(
             self.task,
-            READ if READ in states else self.state,
-            Counter(self.problems) + Counter(other.problems),
             self.tallies + other.tallies,
             self.records + other.records,
+            Counter(self.problems) + Counter(other.problems),
+            self.others + other.others,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as plain values."""
         return {
-            **asdict(self.task),
-            "state": self.state,
-            "problems": dict(self.problems),
+            "task": asdict(self.task),
             "tallies": [one.to_dict() for one in self.tallies],
             "records": [[record.to_dict() for record in one] for one in self.records],
+            "problems": dict(self.problems),
+            "others": [list(one) for one in self.others],
         }
 
     @classmethod
@@ -98,31 +96,29 @@ class Outcome:
         """
         try:
             return cls(
-                Task(*(values[name] for name in _TASK)),
-                values["state"],
-                values["problems"],
+                Task(**values["task"]),
                 tuple(map(Tally.from_dict, values["tallies"])),
                 tuple(tuple(map(Record.from_dict, one)) for one in values["records"]),
+                values["problems"],
+                tuple((path, reason) for path, reason in values["others"]),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"broken outcome: {error}") from error
 
 
-_PART = 1 << 20
-"""Bytes of an archive that make a task of their own."""
-_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst", ".zip")
-
-
-def tasks_of(paths: Sequence[Path]) -> list[Task]:
-    """Return what there is to read under paths, or where the agents on this machine keep theirs.
+def tasks_of(paths: Iterable[Path]) -> list[Task]:
+    """Return what there is to read under paths.
 
     Raises:
-        OSError: If a path is not there.
+        FileNotFoundError: If there is nothing at one of them.
     """
+    paths = list(paths)
+    for path in paths:
+        path.stat()
     tasks = []
-    for path in find(paths or homes()):
+    for path in find(paths):
         size = path.stat().st_size
-        parts = max(1, min(size // _PART, 64)) if path.name.endswith(_ARCHIVES) else 1
+        parts = min(size // _PART + 1, _MOST_PARTS) if path.name.endswith(_ARCHIVES) else 1
         tasks += [Task(str(path), part, parts, size) for part in range(parts)]
     return tasks
 
@@ -139,21 +135,36 @@ def work(sweep: Sweep, task: Task) -> Outcome:
         sweep: What its sessions are replayed under.
         task: The task.
     """
-    problems = Problems()
-    try:
-        found = read_file(Path(task.path), problems, task.part, task.parts)
-    except OSError as error:
-        return Outcome(task, UNREADABLE, {error.strerror or "cannot be read": 1})
-    if found is None:
-        return Outcome(task, FOREIGN, {})
-    tallies, records = [], []
-    for session in found:
-        try:
-            prepared = prepare(session)
-        except RequestError:
-            problems.note(_NO_MESSAGE)
-            continue
-        tallies.append(tally(task.path, prepared, sweep.prices))
-        records.append(tuple(sweep.records(task.path, prepared)))
-    state = READ if tallies else EMPTY
-    return Outcome(task, state, dict(problems.counts), tuple(tallies), tuple(records))
+    doing = _Doing(sweep)
+    for saved in read_file(Path(task.path), task.part, task.parts):
+        doing.take(saved)
+    return Outcome(
+        task, tuple(doing.tallies), tuple(doing.records), doing.problems.counts, tuple(doing.others)
+    )
+
+
+@dataclass(slots=True)
+class _Doing:
+    """What came of a task so far."""
+
+    sweep: Sweep
+    tallies: list[Tally] = field(default_factory=list)
+    records: list[tuple[Record, ...]] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
+    others: list[tuple[str, str]] = field(default_factory=list)
+
+    def take(self, saved: SavedFile) -> None:
+        """Count and replay the sessions of a file, or of a member of an archive."""
+        name = f"{saved.path}::{saved.member}" if saved.member else str(saved.path)
+        self.problems.counts.update(saved.problems)
+        if saved.reason:
+            self.others.append((name, saved.reason))
+        for session in saved.sessions:
+            try:
+                prepared = prepare(session)
+            except RequestError:
+                self.problems.note(_NO_MESSAGE)
+                continue
+            self.tallies.append(tally(name, prepared, self.sweep.prices))
+            if records := self.sweep.records(name, prepared):
+                self.records.append(tuple(records))

@@ -6,7 +6,6 @@ The paper compares strategies so: what they cost when the contexts that they let
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from cuesta.lab.records import Variant
@@ -26,33 +25,27 @@ def match(strategies: Sequence[Variant], target: float, measure: Measure) -> Seq
     Many thresholds are tried at once, because reading the sessions costs more than replaying them.
 
     Args:
-        strategies: One variant a strategy; its threshold is what is looked for.
+        strategies: One variant a strategy; its threshold (`Variant.at`) is what is looked for.
         target: The mean over the sessions of each one's largest prompt, in tokens.
         measure: Replays.
 
     Returns:
         The variants, each at the threshold tried that came nearest.
     """
-    spans = dict.fromkeys(strategies, (_LEAST, _MOST))
     tried: dict[Variant, dict[int, float]] = {strategy: {} for strategy in strategies}
+    spans = dict.fromkeys(strategies, (_LEAST, _MOST))
     for _ in range(_PASSES):
-        wanted = [
-            replace(strategy, threshold=threshold)
+        wanted = {
+            strategy.moved(at): strategy
             for strategy, span in spans.items()
-            for threshold in _between(*span)
-            if threshold not in tried[strategy]
-        ]
-        if not wanted:
-            break
-        peaks = measure(wanted)
-        for strategy in strategies:
-            tried[strategy] |= {
-                variant.threshold: peak
-                for variant, peak in peaks.items()
-                if replace(variant, threshold=0) == replace(strategy, threshold=0)
-            }
-            spans[strategy] = _narrowed(tried[strategy], target)
-    return [replace(s, threshold=_nearest(tried[s], target)) for s in strategies]
+            for at in _between(*span)
+            if at not in tried[strategy]
+        }
+        peaks = measure(list(wanted)) if wanted else {}
+        for variant, strategy in wanted.items():
+            tried[strategy][variant.at] = peaks[variant]
+        spans = {strategy: _narrowed(tried[strategy], target) for strategy in strategies}
+    return [strategy.moved(_nearest(tried[strategy], target)) for strategy in strategies]
 
 
 def _between(low: int, high: int) -> list[int]:

@@ -154,9 +154,11 @@ def _places(message: Message) -> int:
 
 
 def _sized(outline: Outline, tokens: int) -> Outline:
-    """Give an outline another size, its thinking in proportion."""
-    thinking = outline.thinking * tokens // outline.tokens if outline.tokens else 0
-    return replace(outline, tokens=tokens, thinking=thinking)
+    """Give an outline another size, its thinking and what can be cleared in proportion."""
+    thinking, reclaim = outline.thinking, outline.reclaim
+    if outline.tokens:
+        thinking, reclaim = (part * tokens // outline.tokens for part in (thinking, reclaim))
+    return replace(outline, tokens=tokens, thinking=thinking, reclaim=reclaim)
 
 
 def _spans(session: Session, totals: Sequence[int]) -> Iterator[tuple[int, int, int]]:

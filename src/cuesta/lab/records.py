@@ -5,14 +5,15 @@ Tables, reports and files are drawn from records alone, whatever made them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from cuesta.core.usage import Usage
 
 RECORD_VERSION = 1
 KEEP_ALL = "keep_all"
+MICRO, MICRO_SUMMARY = "microcompaction", "micro_summary"
 RECORDED = "recorded"
 """The name under which what the harness itself did stands beside the strategies."""
 
@@ -32,6 +33,17 @@ class Variant:
     threshold: int = 0
     profile: str = ""
     reclaim: int = 0
+
+    @property
+    def at(self) -> int:
+        """The knob that says how large contexts grow, in tokens."""
+        return self.reclaim if self.strategy == MICRO else self.threshold
+
+    def moved(self, at: int) -> Variant:
+        """Return the variant with that knob at another size."""
+        if self.strategy == MICRO:
+            return replace(self, reclaim=at)
+        return replace(self, threshold=at)
 
 
 BASE = Variant(KEEP_ALL)
@@ -148,21 +160,18 @@ class Record:
             raise ValueError(f"replay record of version {values.get('v')}")
         try:
             known = {field.name: values[field.name] for field in fields(cls)}
-            trace = known["trace"]
-            return cls(
-                **{
-                    **known,
-                    "variant": Variant(**known["variant"]),
-                    **{name: _account(known[name]) for name in ("perfect", "engine", "billed")},
-                    "trace": trace and Trace(**{name: tuple(trace[name]) for name in trace}),
-                }
-            )
+            known["variant"] = Variant(**known["variant"])
+            for name in ("perfect", "engine", "billed"):
+                known[name] = _account(known[name])
+            if known["trace"] is not None:
+                known["trace"] = Trace(**{n: tuple(column) for n, column in known["trace"].items()})
+            return cls(**known)
         except (KeyError, TypeError) as error:
             raise ValueError(f"broken replay record: {error}") from error
 
 
 def _account(values: Mapping[str, Any] | None) -> Account | None:
-    return values and Account(Usage(**values["usage"]), values["cost"])  # type: ignore[return-value]
+    return None if values is None else Account(Usage(**values["usage"]), values["cost"])
 
 
 _PLAIN = (
@@ -184,7 +193,10 @@ def flat(record: Record) -> dict[str, str | int | float | None]:
 
 
 def variants(
-    strategies: Sequence[str], thresholds: Sequence[int], profile: str = "default"
+    strategies: Iterable[str],
+    thresholds: Iterable[int],
+    profile: str = "default",
+    reclaims: Iterable[int] = (5_000,),
 ) -> Iterator[Variant]:
     """Yield each strategy at each threshold; keeping all and what was run have none.
 
@@ -192,10 +204,14 @@ def variants(
         strategies: Their names.
         thresholds: In tokens; 0: chosen by the conversation.
         profile: The profile of those that have one.
+        reclaims: What piles up before old observations are cleared, in tokens.
     """
+    thresholds, reclaims = tuple(dict.fromkeys(thresholds)), tuple(dict.fromkeys(reclaims))
     for strategy in dict.fromkeys(strategies):
         if strategy in {KEEP_ALL, RECORDED}:
             yield Variant(strategy)
-            continue
-        for threshold in dict.fromkeys(thresholds):
-            yield Variant(strategy, threshold, profile)
+        elif strategy == MICRO:
+            yield from (Variant(strategy, 0, profile, reclaim) for reclaim in reclaims)
+        else:
+            clears = reclaims[0] if strategy == MICRO_SUMMARY else 0
+            yield from (Variant(strategy, at, profile, clears) for at in thresholds)

@@ -95,9 +95,10 @@ def replay(prepared: Prepared, strategy: Strategy, policy: Policy) -> Replay:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The step before: its call, the cliff in force, and its prompt's tokens."""
+    """The step before: its call, the transcript, the cliff in force, and its prompt's tokens."""
 
     call: Call
+    transcript: Transcript
     cliff: Cliff | None
     prompt: int
 
@@ -119,11 +120,12 @@ class _Replayer:
         cliffs: list[Cliff | None] = []
         before: _Before | None = None
         for number, call in enumerate(self._prepared.calls):
-            cliff = self._decide(call, self._transcript(call))
-            step = self._step(number, call, cliff, before)
+            transcript = self._transcript(call)
+            now = _Before(call, transcript, self._decide(call, transcript), 0)
+            step = self._step(number, now, before)
             steps.append(step)
-            cliffs.append(cliff)
-            before = _Before(call, cliff, step.prompt)
+            cliffs.append(now.cliff)
+            before = replace(now, prompt=step.prompt)
         return Replay(tuple(steps), tuple(cliffs), self._layouts, self._digests)
 
     def _transcript(self, call: Call) -> Transcript:
@@ -170,43 +172,44 @@ class _Replayer:
             self._digests[known.hash] = digest
         return known
 
-    def _step(self, number: int, call: Call, cliff: Cliff | None, before: _Before | None) -> Step:
-        prepared = self._prepared
-        step = Step(number, call.model, 0, 0, 0, prepared.output(call), prepared.fixed)
+    def _step(self, number: int, now: _Before, before: _Before | None) -> Step:
+        prepared, call = self._prepared, now.call
+        prompt, common, answered, behind, gap, moved = 0, 0, 0, 0, 0.0, False
         if before is None:
-            self._layouts[number] = new = self._pieces(call, cliff)
-            return replace(step, prompt=_size(new))
-        last = before.call
-        step = replace(step, gap=call.time - last.time if call.time and last.time else 0.0)
-        if before.cliff == cliff and last.at <= call.at:
+            prompt = _size(self._laid_out(number, now))
+        elif before.cliff == now.cliff and before.call.at <= call.at:
+            last = before.call
             grown = prepared.sums[call.at] - prepared.sums[last.at]
+            prompt, common = before.prompt + grown, before.prompt
+            answered = min(prepared.echo(last), grown)
             behind = prepared.places[call.at] - prepared.places[last.at]
-            step = replace(
-                step, prompt=before.prompt + grown, common=before.prompt,
-                answered=min(prepared.echo(last), grown), behind=behind,
-            )  # fmt: skip
         else:
-            old, new = self._pieces(last, before.cliff), self._pieces(call, cliff)
-            self._layouts[number] = new
+            old = pieces(prepared, before.transcript, before.cliff)
+            new = self._laid_out(number, now)
             alike = _alike(old, new)
+            prompt, common, moved = _size(new), _size(new[:alike]), True
             behind = sum(self._places(piece) for piece in new[alike:])
-            step = replace(
-                step, prompt=_size(new), common=_size(new[:alike]), behind=behind, cliff=True
-            )
-        return step if last.model == call.model else replace(step, common=0, answered=0)
+        if before is not None:
+            gap = call.time - before.call.time if call.time and before.call.time else 0.0
+            if before.call.model != call.model:
+                common = answered = 0
+        return Step(
+            number, call.model, prompt, common, answered, prepared.output(call), prepared.fixed,
+            behind, gap, moved,
+        )  # fmt: skip
 
     def _places(self, piece: Piece) -> int:
         (i, _), _ = piece
         places = self._prepared.places
         return places[i + 1] - places[i] if i >= 0 else 1
 
-    def _pieces(self, call: Call, cliff: Cliff | None) -> list[Piece]:
-        """Return what a prompt is made of, as `exchange.view` puts it together."""
-        return list(pieces(self._prepared, self._transcript(call), cliff))
+    def _laid_out(self, number: int, now: _Before) -> list[Piece]:
+        self._layouts[number] = laid_out = pieces(self._prepared, now.transcript, now.cliff)
+        return laid_out
 
 
-def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> Iterator[Piece]:
-    """Yield what a prompt is made of under a cliff, in order.
+def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> list[Piece]:
+    """Return what a prompt is made of under a cliff, in order, as `exchange.view` puts it together.
 
     Args:
         prepared: The session.
@@ -214,23 +217,38 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> I
         cliff: In force, or None: the session's own messages.
     """
     outlines = transcript.outlines
-    yield (FIXED, ""), prepared.fixed
+    laid_out: list[Piece] = [((FIXED, ""), prepared.fixed)]
     if cliff is None:
-        for i, outline in enumerate(outlines):
-            yield (i, ""), outline.tokens
-        return
+        return laid_out + [((i, ""), outline.tokens) for i, outline in enumerate(outlines)]
     anchor = transcript.anchor
-    for i in range(anchor + 1):
-        yield (i, ""), outlines[i].tokens
+    laid_out += [((i, ""), outlines[i].tokens) for i in range(anchor + 1)]
     if cliff.digest:
-        yield (DIGEST, cliff.digest), cliff.digest_tokens
-    for i in range(anchor + 1, transcript.head):
-        yield (i, ""), outlines[i].tokens
-    for turn in transcript.kept(cliff.cut, len(transcript.turns)):
-        for i in range(turn.start, turn.stop):
-            strips = cliff.strip and i < cliff.messages and outlines[i].thinks
-            treatment = "stripped" if strips else ""
-            yield (i, treatment), outlines[i].tokens - strips * outlines[i].thinking
+        laid_out.append(((DIGEST, cliff.digest), cliff.digest_tokens))
+    laid_out += [((i, ""), outlines[i].tokens) for i in range(anchor + 1, transcript.head)]
+    cleared = _cleared(transcript, cliff)
+    for i in _kept(transcript, cliff.cut):
+        treatment, tokens = "", outlines[i].tokens
+        if i in cleared:
+            treatment, tokens = "cleared", tokens - outlines[i].reclaim
+        elif cliff.strip and i < cliff.messages and outlines[i].thinks:
+            treatment, tokens = "stripped", tokens - outlines[i].thinking
+        laid_out.append(((i, treatment), tokens))
+    return laid_out
+
+
+def _cleared(transcript: Transcript, cliff: Cliff) -> frozenset[int]:
+    """Return the messages whose results a cliff cleared."""
+    turns = transcript.turns[cliff.cut : cliff.cleared] if cliff.cleared else ()
+    messages = (i for turn in turns if not turn.pinned for i in range(turn.start, turn.stop))
+    return frozenset(i for i in messages if transcript.outlines[i].reclaim)
+
+
+def _kept(transcript: Transcript, cut: int) -> Iterator[int]:
+    """Yield the messages of the turns that a cut keeps: those behind it, and pinned ones."""
+    for turn in transcript.kept(cut, cut):
+        yield from range(turn.start, turn.stop)
+    stops = transcript.turns.stops
+    yield from range(stops[cut - 1] if cut else transcript.turns.head, len(transcript.outlines))
 
 
 def _size(prompt: Iterable[Piece]) -> int:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from cuesta.core.errors import ConfigError
-from cuesta.core.policy import profile
+from cuesta.core.policy import Policy, profile
 from cuesta.core.prices import PriceBook
 from cuesta.core.usage import Usage
 from cuesta.lab.cost import engine, perfect
@@ -16,11 +15,7 @@ from cuesta.lab.prepared import Prepared
 from cuesta.lab.records import RECORDED, Record, Trace, Variant
 from cuesta.lab.replay import Replay, Step, recorded, replay
 from cuesta.lab.tariff import Prices, Tariff
-from cuesta.strategies.base import Strategy
-from cuesta.strategies.cliff import CliffStrategy
-from cuesta.strategies.keep_all import KeepAll
-
-STRATEGIES: Mapping[str, Strategy] = {s.name: s for s in (KeepAll(), CliffStrategy())}
+from cuesta.strategies.registry import strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +42,16 @@ class Sweep:
             UnknownModelError: If the model has no price.
         """
         for variant in self.variants:
-            if variant.strategy not in {*STRATEGIES, RECORDED}:
-                known = ", ".join(STRATEGIES)
-                raise ConfigError(f"unknown strategy `{variant.strategy}`: choose among {known}")
-            if variant.profile:
-                profile(variant.profile, threshold=variant.threshold)
+            if variant.strategy != RECORDED:
+                strategy(variant.strategy)
+            policy_of(variant)
         if self.model:
             self.prices.price(self.model)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the replays depend on as plain values."""
+        """Return what is replayed as plain values; prices are left out."""
         return {
             "variants": [asdict(variant) for variant in self.variants],
-            "prices": repr(self.prices),
             "model": self.model,
             "traces": self.traces,
         }
@@ -113,8 +105,17 @@ def replayed(prepared: Prepared, variant: Variant) -> Replay:
     """Replay a prepared session under one variant."""
     if variant.strategy == RECORDED:
         return recorded(prepared)
+    return replay(prepared, strategy(variant.strategy), policy_of(variant))
+
+
+def policy_of(variant: Variant) -> Policy:
+    """Return the knobs that a variant means.
+
+    Raises:
+        ConfigError: If there is no such profile, or a knob makes no sense.
+    """
     policy = profile(variant.profile or "default", threshold=variant.threshold)
-    return replay(prepared, STRATEGIES[variant.strategy], policy)
+    return replace(policy, reclaim_tokens=variant.reclaim) if variant.reclaim else policy
 
 
 def _trace(steps: Sequence[Step], bills: Sequence[Usage], tariff: Tariff) -> Trace:

@@ -23,6 +23,9 @@ class Prices(Protocol):
         """
 
 
+_NAMELESS = "the file does not name the model"
+
+
 class Tariff:
     """Prices of a session's models.
 
@@ -41,7 +44,7 @@ class Tariff:
             try:
                 self._prices[model] = prices.price(model)
             except UnknownModelError as error:
-                self.unpriced = self.unpriced or str(error)
+                self.unpriced = self.unpriced or (str(error) if model else _NAMELESS)
 
     def account(self, models: Sequence[str], bills: Sequence[Usage]) -> Account:
         """Sum bills; there is a cost only where every model has a price.

@@ -10,10 +10,11 @@ from cuesta.core.ledger import Cliff
 from cuesta.strategies.base import Case, Strategy
 from cuesta.strategies.cliff import CliffStrategy
 from cuesta.strategies.keep_all import KeepAll
+from cuesta.strategies.microcompaction import Microcompaction
 from cuesta.strategies.sliding_window import SlidingWindow
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
-    {s.name: s for s in (CliffStrategy(), KeepAll(), SlidingWindow())}
+    {s.name: s for s in (CliffStrategy(), KeepAll(), SlidingWindow(), Microcompaction())}
 )
 """They have no state."""
 

@@ -86,6 +86,10 @@ class Walk:
         """Return what stands in place of the turns that a cliff folds away."""
         return self.case.render(previous, cut, threshold)
 
+    def cleared_at(self, border: int) -> int:  # noqa: ARG002 - for strategies that clear
+        """Return the first turn whose results a cliff at a border leaves."""
+        return 0
+
     def decide(self) -> Decision:
         """Walk the borders that are new since the last cliff, then settle what forces one."""
         case = self.case
@@ -161,8 +165,9 @@ class Walk:
         if not cliffs:
             return self.head + self.tokens[border]
         last = cliffs[-1]
-        stripped = self.thought(last.cut, last.border) if last.strip else 0
-        return self.head + last.digest_tokens + self.kept(last.cut, border) - stripped
+        gone = self.thought(last.cut, last.border) if last.strip else 0
+        gone += self.case.transcript.turns.reclaimed(last.cut, last.cleared)
+        return self.head + last.digest_tokens + self.kept(last.cut, border) - gone
 
     def waits(self, border: int, size: int, threshold: int) -> str:
         """Say why the threshold asks for no cliff at a border, or nothing: it does."""
@@ -229,7 +234,14 @@ class Walk:
             external=external,
             digest=digest.hash,
             digest_tokens=digest.tokens,
+            cleared=self.cleared_at(border),
         )
+
+    def again(self, cliffs: list[Cliff], border: int, *, external: bool) -> list[Cliff]:
+        """Return the cliffs once another one has fallen that folds no more than the last."""
+        cut, cliffs = (cliffs[-1].cut, cliffs[:-1]) if cliffs else (0, cliffs)
+        previous = cliffs[-1].cut if cliffs else 0
+        return self.after(cliffs, self.build(cut, border, previous, external=external))
 
     def _why_external(self, cliffs: list[Cliff]) -> str:
         """Say what else than the estimate demands a cliff now, or nothing."""
@@ -273,12 +285,13 @@ class Walk:
         cut = self.safe(self.forced_cut(cliffs, threshold, why), self.now)
         if cut is None:
             return None
-        if cliffs and cut == cliffs[-1].cut:
-            cliffs = cliffs[:-1]
-        previous = cliffs[-1].cut if cliffs else 0
-        cliff = self.build(cut, self.now, previous, external=True)
-        self.fallen.append(cliff)
-        return tuple(self.after(cliffs, cliff))
+        if cut == (cliffs[-1].cut if cliffs else 0):
+            cliffs = self.again(cliffs, self.now, external=True)
+        else:
+            previous = cliffs[-1].cut if cliffs else 0
+            cliffs = self.after(cliffs, self.build(cut, self.now, previous, external=True))
+        self.fallen.append(cliffs[-1])
+        return tuple(cliffs)
 
 
 def last_cut(transcript: Transcript, wanted: int) -> int:

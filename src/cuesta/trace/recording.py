@@ -280,7 +280,7 @@ def _unpacked(packed: str | Mapping[str, str] | None) -> bytes | None:
     if packed is None or isinstance(packed, str):
         return None if packed is None else packed.encode()
     if "base64" in packed:
-        return base64.b64decode(packed["base64"])
+        return base64.b64decode(packed["base64"], validate=True)
     reader = zlib.decompressobj()
     body = reader.decompress(base64.b64decode(packed["deflate"]), _BODY_LIMIT)
     if not reader.eof:

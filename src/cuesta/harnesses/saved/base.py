@@ -6,9 +6,13 @@ Rule 2. No file is lost for one line: what cannot be read is left out and counte
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Protocol
 
 import msgspec
@@ -16,6 +20,14 @@ import msgspec
 from cuesta.trace.session import Session
 
 Json = dict[str, Any]
+
+BEGINNING = 1 << 16
+"""Bytes of a file's beginning that a format is told by."""
+_LINES = 64
+_TOKENS = re.compile(rb'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[\[\]{},]|"')
+_CLOSERS = {b"[": b"]", b"{": b"}"}
+_MANY = 1 << 53
+"""Above it JavaScript cannot count."""
 
 
 @dataclass(slots=True)
@@ -55,8 +67,8 @@ def lines(content: bytes, problems: Problems) -> Iterator[Json]:
         if not line.strip():
             continue
         try:
-            value = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            value = decode(line)
+        except ValueError:
             problems.note("not JSON")
             continue
         if isinstance(value, dict):
@@ -65,8 +77,91 @@ def lines(content: bytes, problems: Problems) -> Iterator[Json]:
             problems.note("not an object")
 
 
+def decode(raw: bytes) -> Any:  # noqa: ANN401 - any JSON
+    """Read JSON as programs write it: with lone surrogates and numbers that are none, too.
+
+    Raises:
+        ValueError: If it is no JSON, or nested too deep.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(raw)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def document(content: bytes, problems: Problems) -> Json:
+    """Return the object that a file is, or an empty one; of a broken one what stands before it."""
+    value = whole(content, problems)
+    if isinstance(value, dict):
+        return value
+    problems.note("not an object")
+    return {}
+
+
+def whole(content: bytes, problems: Problems) -> Any:  # noqa: ANN401 - any JSON
+    """Return the JSON value that a file is; of a broken one what stands before the break."""
+    try:
+        return decode(content)
+    except ValueError:
+        problems.note("broken off")
+        return _before_the_break(content)
+
+
+def _before_the_break(content: bytes) -> Any:  # noqa: ANN401 - any JSON
+    """Return as much of a broken JSON value as stands before the place where it breaks."""
+    text = content.decode(errors="replace")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        return _opened(text[: error.pos].encode(errors="replace"))[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=2)
+def first_values(beginning: bytes) -> Sequence[Any]:
+    """Return the JSON values that a file begins with: a document, or the values of lines.
+
+    One that was cut off or is broken counts up to its last whole member.
+    """
+    start = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
+    value, end = _opened(start)
+    if value is not None and b"\n" in start[:end]:
+        return (value,)
+    found = (_opened(line)[0] for line in start.split(b"\n", _LINES)[:_LINES])
+    return tuple(value for value in found if value is not None)
+
+
+def _opened(beginning: bytes) -> tuple[Any, int]:
+    """Read a JSON value as far as it goes; return it, or None, and how far that is."""
+    missing: list[bytes] = []
+    cut = 0
+    for token in _TOKENS.finditer(beginning):
+        text = token[0]
+        if text in _CLOSERS:
+            missing.append(_CLOSERS[text])
+        elif text in {b"]", b"}"}:
+            if not missing or missing.pop() != text:
+                return None, 0
+        elif text != b",":
+            if text == b'"':
+                break
+            continue
+        cut = token.start() if text == b"," else token.end()
+        if not missing:
+            break
+    try:
+        return decode(beginning[:cut] + b"".join(reversed(missing))), cut
+    except ValueError:
+        return None, 0
+
+
 def guarded(
-    read: Callable[[Json], None], values: Iterator[Json], problems: Problems, reason: str
+    read: Callable[[Json], None], values: Iterable[Json], problems: Problems, reason: str
 ) -> None:
     """Read values one by one; those of another shape than the reader expects are counted.
 
@@ -85,4 +180,38 @@ def guarded(
 
 def encode(message: object) -> bytes:
     """Write a message raw."""
-    return msgspec.json.encode(message)
+    try:
+        return msgspec.json.encode(message)
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(message).encode()
+
+
+def content_of(value: object) -> str | list[Json]:
+    """Return a message's content, which is text or a list of blocks.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(block, dict) for block in value):
+        return value
+    raise TypeError("content is neither text nor a list of blocks")
+
+
+def count(value: object) -> int:
+    """Return a number of tokens; anything else counts as 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MANY:
+        return 0
+    return int(value)
+
+
+def moment(value: object) -> float:
+    """Return seconds since the Unix epoch of a time in ISO 8601 or in milliseconds; 0 for none."""
+    if isinstance(value, str):
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            return 0.0
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    return count(value) / 1000

@@ -107,7 +107,6 @@ class Chat:
         self.problems.note(reason)
         self.lost = True
 
-
     def session(self, harness: str, name: str, **rest: Any) -> Session:  # noqa: ANN401 - its own
         """Return the session; `rest` are further attributes of it."""
         return Session(

@@ -92,12 +92,12 @@ def _rows(content: bytes, problems: Problems) -> Iterator[Json]:
 
 def _flat(history: Sequence[Any]) -> list[Any]:
     """Return the events in one list: older files pair an action with its observation."""
-    pairs = (event if isinstance(event, list) else [event] for event in history)
+    pairs = (event if event and isinstance(event, list) else [event] for event in history)
     return [event for pair in pairs for event in pair]
 
 
 def _is_event(event: object) -> bool:
-    if not isinstance(event, dict):
+    if not isinstance(event, dict) or "role" in event:
         return False
     if str(event.get("kind")).endswith("Event") and "source" in event:
         return True
@@ -158,6 +158,7 @@ class _Events:
         model: The model's name where a response does not tell.
         responses: The responses that were written already.
         total: What was billed up to the latest event that tells.
+        number: How many events there were.
     """
 
     chat: Chat
@@ -165,9 +166,11 @@ class _Events:
     model: str
     responses: set[str] = field(default_factory=set)
     total: Usage = field(default_factory=Usage)
+    number: int = 0
 
     def event(self, event: Json) -> None:
         """Take the next event."""
+        self.number += 1
         kind = event.get("action") or event["observation"]
         if kind in _QUIET:
             return
@@ -226,7 +229,7 @@ class _Events:
             return {"content": _text(args, "content")}
         name, keys = _TOOLS.get(event["action"], (str(event["action"]), ("content",)))
         made = {key: args[key] for key in keys if args.get(key)}
-        call = function_call(f"call_{len(self.chat.messages)}", name, made)
+        call = function_call(f"call_{self.number}", name, made)
         return {"content": args.get("thought") or "", "tool_calls": [call]}
 
     def _bill(self, response_id: str, event: Json) -> Usage | None:

@@ -46,12 +46,13 @@ class SdkEvents:
 
     def message(self, event: Json) -> None:
         """Take a message of a person or of the model."""
-        message = event["llm_message"]
-        parts = _parts([*(message.get("content") or ()), *(event.get("extended_content") or ())])
-        calls = [_call(call) for call in message.get("tool_calls") or ()]
-        sent = {"role": message["role"], "content": parts, **({"tool_calls": calls} if calls else {})}
-        made = message["role"] == "assistant"
-        self.chat.say({**sent, **_thinking(message)}, self._bill(event, message) if made else None)
+        said = event["llm_message"]
+        content = [*(said.get("content") or ()), *(event.get("extended_content") or ())]
+        message: Json = {"role": said["role"], "content": _parts(content), **_thinking(said)}
+        if said.get("tool_calls"):
+            message["tool_calls"] = [_call(call) for call in said["tool_calls"]]
+        made = said["role"] == "assistant"
+        self.chat.say(message, self._bill(event, said) if made else None)
 
     def action(self, event: Json) -> None:
         """Take a call; further ones of the same response join the message of the first."""
@@ -139,7 +140,7 @@ def _observed(observation: Json) -> list[Json]:
 
 def _parts(parts: Sequence[Any]) -> list[Json]:
     """Return texts and images as the chat wire writes them."""
-    written = []
+    written: list[Json] = []
     for part in parts:
         if isinstance(part, str):
             written.append({"type": "text", "text": part})

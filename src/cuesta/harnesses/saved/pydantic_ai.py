@@ -1,9 +1,9 @@
 """pydantic-ai's message histories: a JSON list of requests and responses.
 
 Read from the sources of 2.68 and the files of 1.x. A history is written in Anthropic's wire where
-Anthropic answered it, because its thinking is signed, and in the chat wire elsewhere. `instructions`
-are the system prompt, sent anew with each request: the latest ones. Tools are not saved. What the
-provider ran itself and parts of other kinds are left out and counted.
+Anthropic answered it, because its thinking is signed, and in the chat wire elsewhere.
+`instructions` are the system prompt, sent anew with each request: the latest ones. Tools are not
+saved. What the provider ran itself and parts of other kinds are left out and counted.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def _instructions(messages: Sequence[Json]) -> str:
 
 def _system(messages: Sequence[Json]) -> str:
     """Return the system prompt: all its parts, and the first instructions."""
-    parts = [part for m in messages for part in (m.get("parts") or ()) if isinstance(part, dict)]
+    lists = [m["parts"] for m in messages if isinstance(m.get("parts"), list)]
+    parts = [part for told in lists for part in told if isinstance(part, dict)]
     said = [str(p.get("content")) for p in parts if p.get("part_kind") == "system-prompt"]
     return "\n\n".join(filter(None, [*said, _instructions(messages)]))
 
@@ -263,7 +264,9 @@ class _OpenAI:
 
     def user(self, blocks: Sequence[Json]) -> None:
         """See `_Wire.user`."""
-        results = [(b["tool_use_id"], _parts(b["content"])) for b in blocks if _is(b, "tool_result")]
+        results = [
+            (b["tool_use_id"], _parts(b["content"])) for b in blocks if _is(b, "tool_result")
+        ]
         rest = _parts([block for block in blocks if not _is(block, "tool_result")])
         for call_id, content in results:
             self.chat.result(call_id, content)

@@ -56,9 +56,7 @@ class SweAgent:
             yield from _agents(history, name, model, problems)
 
 
-def _agents(
-    history: Sequence[Any], name: str, model: str, problems: Problems
-) -> Iterator[Session]:
+def _agents(history: Sequence[Any], name: str, model: str, problems: Problems) -> Iterator[Session]:
     """Yield the session of each agent: each was sent its own messages only."""
     parts: dict[str, list[Any]] = {}
     for item in history:
