@@ -22,6 +22,7 @@ _VERBS = {
     "status": "what went through, and what it cost",
     "explain": "why each of the last requests was kept or compacted",
     "replay": "what each strategy would have cost, on saved sessions",
+    "probe": "what each strategy would have hidden from the model",
     "sessions": "which saved sessions there are",
     "demo": "watch a long job with and without Cuesta; needs no key",
 }

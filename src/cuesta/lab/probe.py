@@ -10,7 +10,7 @@ strategies.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -23,7 +23,11 @@ from cuesta.lab.replay import DIGEST, Replay
 from cuesta.lab.words import Concordance, Kind, stands, texts_of, words
 
 HIDES: Mapping[str, frozenset[BlockKind]] = MappingProxyType(
-    {"": frozenset(), "stripped": frozenset({BlockKind.THINKING})}
+    {
+        "": frozenset(),
+        "stripped": frozenset({BlockKind.THINKING}),
+        "cleared": frozenset({BlockKind.RESULT}),
+    }
 )
 """What a message no longer holds, by the treatment that `pieces` names."""
 _FIXED = -1
@@ -129,16 +133,14 @@ class Probe:
         """
         views = Views(self.prepared, replay)
         count = len(self._ats)
-        lost = []
         moved = []
         for use in self.uses:
             first = bisect_right(self._ats, self._places[use.word][0][0])
             moved.append((first + draw(count - first), use))
         moved.sort(key=lambda pair: pair[0])
-        for call, use in moved:
-            if not self._shows(views(call), use.word, self._ats[call]):
-                lost.append(use)
-        return lost
+        return [
+            use for call, use in moved if not self._shows(views(call), use.word, self._ats[call])
+        ]
 
     def _uses(self) -> Iterator[Use]:
         for number, at in enumerate(self._ats):
@@ -146,7 +148,9 @@ class Probe:
                 places = self._where(word)
                 if not places or places[0][0] >= at:
                     continue
-                yield Use(number, word, kind, self._origin(*places[0]), self._distance(word, number))
+                yield Use(
+                    number, word, kind, self._origin(*places[0]), self._distance(word, number)
+                )
 
     def _written(self, at: int) -> dict[str, Kind]:
         """Return the strings of the answer that stands at a message."""
@@ -186,11 +190,11 @@ class Probe:
         return Origin.HUMAN if outline.human else Origin.NOTICE
 
     def _lost(self, views: Callable[[int], View]) -> list[Use]:
-        lost = []
-        for use in self.uses:
-            if not self._shows(views(use.call), use.word, self._ats[use.call]):
-                lost.append(use)
-        return lost
+        return [
+            use
+            for use in self.uses
+            if not self._shows(views(use.call), use.word, self._ats[use.call])
+        ]
 
     def _shows(self, view: View, word: str, at: int) -> bool:
         for message, kind in self._places[word]:

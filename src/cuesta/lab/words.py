@@ -34,8 +34,6 @@ _WORD = re.compile(
     r"|(?P<identifier>(?<!\w)[^\W\d]\w{7,100}(?!\w))"
 )
 _PLAIN = re.compile(r"[^\W\d_][^\W\dA-Z_]*")
-_ESCAPES = re.compile(r"\\[nrt]").match
-"""A blank as JSON writes it: some harnesses hand results on as JSON."""
 _PHRASE = re.compile(r"""(?P<quote>["'`])(?=\S)([^"'`\n]{8,80})(?<=\S)(?P=quote)""")
 
 
@@ -43,9 +41,9 @@ def words(text: str) -> dict[str, Kind]:
     """Return the strings of a text that a probe asks for, each once.
 
     Paths have a slash, identifiers 8 characters or more, numbers 3 digits or more; phrases stand
-    between quotes and hold a blank. An identifier that is spelled as a word of prose is (small
-    letters only, but for the first) is counted apart: nobody can tell it from one. What stands in a path does not count again; what stands in a
-    phrase does, since only the phrase's parts may have been seen before.
+    between quotes and hold a blank. An identifier that may be a word of prose (small letters only,
+    but for the first) is counted apart. What stands in a path does not count again; what stands in
+    a phrase does, since only the phrase's parts may have been seen before.
     """
     found: dict[str, Kind] = {}
     for match in _PHRASE.finditer(text):
@@ -72,11 +70,16 @@ def stands(word: str, text: str, start: int = 0) -> int:
     at = text.find(word, start)
     while at >= 0:
         stop = at + len(word)
-        joined = at and _inner(word[0]) and _inner(text[at - 1]) and not _ESCAPES(text, max(at - 2, 0))
-        if not joined and not (_inner(word[-1]) and _inner(text[stop : stop + 1])):
+        begins = not (_inner(word[0]) and at and _inner(text[at - 1])) or _escaped(text, at)
+        if begins and not (_inner(word[-1]) and _inner(text[stop : stop + 1])):
             return at
         at = text.find(word, at + 1)
     return -1
+
+
+def _escaped(text: str, at: int) -> bool:
+    """Tell whether a blank as JSON writes it stands before: some harnesses hand on JSON."""
+    return text[max(at - 2, 0) : at] in {r"\n", r"\r", r"\t"}
 
 
 def _inner(char: str) -> bool:
@@ -93,7 +96,7 @@ def texts_of(block: Block) -> Iterator[str]:
     while left:
         value = left.pop()
         if isinstance(value, Mapping):
-            left += reversed(value.values())
+            left += reversed(list(value.values()))
         elif isinstance(value, list | tuple):
             left += reversed(value)
         elif value is not None and not isinstance(value, bool):
