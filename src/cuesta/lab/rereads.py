@@ -17,7 +17,7 @@ from cuesta.lab.words import Kind, texts_of, words
 STEPS = 10
 """How many steps before and behind a compaction are looked at."""
 _READS = re.compile(r"(?i)(?:^|_|\b)(?:read|view|open|cat|show)", re.ASCII)
-_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:cat|head|tail|less|nl|sed\s+-n)\s")
+_COMMAND = re.compile(r"(?:^|[;&|])\s*(?:cat|head|tail|less|nl|sed\s+-n)\s", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
