@@ -18,6 +18,7 @@ def call(address, body=CALL):
     headers = {"x-api-key": "sk-very-secret"}
     request = urllib.request.Request(f"{address}/v1/messages?beta=true", body.encode(), headers)
     with urllib.request.urlopen(request, timeout=30) as answer:
+        assert answer.read()  # who leaves before the end is told no bill
         return answer.status
 
 

@@ -121,6 +121,16 @@ def test_a_run_that_is_resumed_does_nothing_twice(run, folder, tmp_path):
     assert figures(run, *words)["read"]["calls"] == 65
 
 
+def test_a_call_that_stands_in_two_files_counts_once(run, folder):
+    wanted = figures(run, folder, "--threshold", "4K")
+    longer = json.loads(trajectory(2, turns=25, model=_MODEL))
+    shorter = json.loads((folder / "made-2.traj.json").read_text())
+    longer["messages"][: len(shorter["messages"])] = shorter["messages"]
+    (folder / "made-2b.traj.json").write_text(json.dumps(longer))
+    told = figures(run, folder, "--threshold", "4K")
+    assert told["read"]["calls"] == wanted["read"]["calls"] + 5
+
+
 def test_other_settings_are_not_mixed_with_what_was_kept(run, folder, tmp_path):
     run("replay", folder, "--threshold", "4K", "--resume", tmp_path / "kept")
     words = ("replay", folder, "--threshold", "8K", "--resume", tmp_path / "kept")
@@ -150,6 +160,17 @@ def test_parquet_without_its_library_names_the_extra(run, folder, monkeypatch, t
     err = run("replay", folder, "--parquet", tmp_path / "a.parquet", status=2).err
     assert "pip install 'cuesta[lab]'" in err
     assert not (tmp_path / "a.parquet").exists()
+
+
+def test_a_cluster_comes_to_the_same(run, folder):
+    pytest.importorskip("ray", reason="needs the extra: pip install 'cuesta[ray]'")
+    words = (folder, "--threshold", "4K")
+    assert figures(run, *words, "--ray", "local")["rows"] == figures(run, *words)["rows"]
+
+
+def test_a_cluster_without_its_library_names_the_extra(run, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert "pip install 'cuesta[ray]'" in run("replay", folder, "--ray", "local", status=2).err
 
 
 def test_thresholds_are_found_at_one_mean_peak(run, folder):
@@ -182,9 +203,9 @@ def test_a_broken_file_loses_no_other(run, folder):
     (folder / "broken.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd and no more")
     out = " ".join(run("replay", folder).out.split())
     assert "3 sessions (3 mini-swe-agent)" in out
-    assert "made-1.traj.json" in out
+    assert "made-1.traj.json" in out.replace(" ", "")
     assert "1 x broken off" in out
-    assert "broken.tar.zst" in out
+    assert "broken.tar.zst" in out.replace(" ", "")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from cuesta.exchange.engine import Engine
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.recorder import Recorder
 from cuesta.harnesses.saved.base import Problems
-from cuesta.harnesses.saved.recordings import SavedRecording
+from cuesta.harnesses.saved.recordings import Recordings
 from cuesta.lab.recorded import replayed
 from cuesta.proxy.app import Proxy
 from cuesta.proxy.options import ProxyOptions
@@ -95,7 +95,7 @@ def test_every_wire(tmp_path, model):
 def sessions(folder):
     problems = Problems()
     (path,) = folder.iterdir()
-    found = list(SavedRecording().read(path.read_bytes(), problems))
+    found = list(Recordings().read(path.read_bytes(), problems))
     assert not problems.counts
     return found
 

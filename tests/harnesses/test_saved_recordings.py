@@ -1,6 +1,7 @@
 """Sessions out of recordings: the longest request of a conversation, with its calls and bills."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,9 +10,10 @@ from cuesta.exchange.engine import Engine
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.recorder import Recorder
 from cuesta.harnesses.saved.base import Problems
-from cuesta.harnesses.saved.recordings import SavedRecording
+from cuesta.harnesses.saved.recordings import Recordings
+from cuesta.store.recordings import encode
 from cuesta.testing.driver import Bench
-from cuesta.trace.recording import Opened, to_dict
+from cuesta.trace.recording import Opened
 
 MODEL = "claude-opus-4-8"
 TOOLS = [{"name": "bash", "input_schema": {"type": "object"}}]
@@ -50,11 +52,11 @@ class Tape:
 
     @property
     def content(self):
-        return b"".join(json.dumps(to_dict(line)).encode() + b"\n" for line in self.lines)
+        return b"".join(map(encode, self.lines))
 
     def read(self):
         problems = Problems()
-        return list(SavedRecording().read(self.content, problems)), problems.counts
+        return list(Recordings().read(self.content, problems)), problems.counts
 
 
 def plain(session):
@@ -64,9 +66,9 @@ def plain(session):
 def test_a_recording_is_known_by_its_first_line():
     tape = Tape()
     tape.send([text("user", "hello")])
-    assert SavedRecording().recognises(tape.content[:65_536])
+    assert Recordings().recognises(tape.content[:65_536])
     for other in (b"", b"\xff\n", b'{"type": "user"}\n', b'{"v": 1}\n', b"[1]", tape.content[:20]):
-        assert not SavedRecording().recognises(other)
+        assert not Recordings().recognises(other)
 
 
 def test_a_conversation_is_its_longest_request_with_the_bill_of_each():
@@ -166,7 +168,7 @@ def test_broken_lines_are_counted_and_cost_their_own_requests_only():
     lines = tape.content.splitlines(keepends=True)
     lines[4] = b'{"v": 1, "kind": "came"}\n'  # of the second request
     problems = Problems()
-    (session,) = SavedRecording().read(b"".join([*lines[:-1], lines[-1][:30]]), problems)
+    (session,) = Recordings().read(b"".join([*lines[:-1], lines[-1][:30]]), problems)
     assert [call.usage.input for call in session.calls] == [1, 3]
     assert problems.counts == {
         "a line of a recording lacks something": 1,
@@ -175,6 +177,20 @@ def test_broken_lines_are_counted_and_cost_their_own_requests_only():
     }
 
 
+def test_requests_that_make_no_sense_are_counted():
+    tape = Tape()
+    tape.send([text("user", "hello")])
+    *_, ended = tape.lines
+    for changes in ({"conversation": [1]}, {"seconds": "long"}, {"dialect": "of tomorrow"}):
+        event = replace(ended.event, **changes)
+        lines = [*tape.lines[:-1], replace(ended, event=event)]
+        if "dialect" in changes:
+            lines[2] = replace(lines[2], dialect="of tomorrow")
+        problems = Problems()
+        assert list(Recordings().read(b"".join(map(encode, lines)), problems)) == []
+        assert problems.counts == {"a request that cannot be read": 1}
+
+
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe", b'{"v": 1, "kind": "opened"}'])
 def test_nothing_is_no_session(content):
-    assert list(SavedRecording().read(content, Problems())) == []
+    assert list(Recordings().read(content, Problems())) == []

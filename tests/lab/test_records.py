@@ -12,6 +12,7 @@ from cuesta.lab.cost import rules_for
 from cuesta.lab.prepared import prepare
 from cuesta.lab.records import AS_RUN, BASE, Record, Variant, flat, variants
 from cuesta.lab.sweep import Sweep, replayed
+from cuesta.strategies.summary import SUMMARY_TOKENS
 
 _VARIANTS = (
     AS_RUN,
@@ -19,6 +20,7 @@ _VARIANTS = (
     Variant("cliff", 4_000, "paper"),
     Variant("cliff", 6_000, "default"),
     Variant("sliding_window", 4_000, "paper"),
+    Variant("microcompaction", 0, "default", 2_000),
 )
 _BOOK = PriceBook({"claude-sonnet-4-5": Price(4, 20, 0.5, 5, 8), "plain": Price(1, 2, 0.1, 1, 1)})
 
@@ -80,7 +82,7 @@ def test_tokens_and_costs_are_those_of_comparing_prompts_token_by_token(variant,
 
 
 def test_a_cliff_makes_contexts_smaller_and_is_counted():
-    recorded, kept, low, high, _ = records(session(turns=30))
+    recorded, kept, low, high, *_ = records(session(turns=30))
     assert kept.cliffs == recorded.cliffs == 0
     assert low.cliffs > high.cliffs > 0
     assert low.peak < high.peak < kept.peak
@@ -163,3 +165,36 @@ def test_strategies_without_a_threshold_have_one_variant():
         Variant("micro_summary", 0, "paper", 3_000),
     ]
     assert [one.moved(9).at for one in found[2:5:2]] == [9, 9]
+
+
+def test_a_summary_costs_a_call_of_its_own():
+    prepared = prepare(session(turns=60))
+    variant = Variant("summary", 6_000, "default")
+    replay = replayed(prepared, variant)
+    own = [step for step in replay.steps if step.ours]
+    one = Sweep((variant,), _BOOK).records("x", prepared)[0]
+    assert one.own_calls == len(own) > 0
+    assert one.calls == len(prepared.calls)
+    assert one.prompt == sum(step.prompt for step in replay.steps if not step.ours)
+    assert one.engine.usage.prompt == sum(step.prompt for step in replay.steps)
+    assert all(step.common == 0 and step.output == SUMMARY_TOKENS for step in own)
+    for place, step in enumerate(replay.steps):
+        if step.ours:
+            assert replay.steps[place + 1].cliff
+            assert place + 1 in replay.layouts
+    cliff = next(cliff for cliff in replay.cliffs if cliff is not None)
+    folded = prepared.transcript.turns.sums.tokens[cliff.cut]
+    assert cliff.digest_tokens == SUMMARY_TOKENS < folded
+    assert folded < own[0].prompt < folded + 1_000
+
+
+def test_microcompaction_clears_and_keeps_every_turn():
+    prepared = prepare(session(turns=40))
+    variant = Variant("microcompaction", 0, "default", 2_000)
+    replay = replayed(prepared, variant)
+    assert sum(step.cliff for step in replay.steps) > 1
+    for place, layout in replay.layouts.items():
+        at = prepared.calls[replay.steps[place].call].at
+        assert [message for (message, _), _ in layout if message >= 0] == list(range(at))
+    treatments = {treatment for layout in replay.layouts.values() for (_, treatment), _ in layout}
+    assert treatments == {"", "cleared"}

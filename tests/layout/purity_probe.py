@@ -107,7 +107,7 @@ def main() -> None:
         account.add(driven.event)
         sent.update(driven.body)
         sent.update(driven.note.encode())
-    read = joined(from_dict(json.loads(json.dumps(to_dict(line)))) for line in lines)
+    read = joined(from_dict(to_dict(line)) for line in lines)
     recorded = hashlib.sha256(b"".join(record.sent for record in read)).hexdigest()
     if culprit is not None:
         culprit()

@@ -6,15 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+from base64 import b64encode
 from contextlib import closing
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cuesta.core.errors import ConfigError
 from cuesta.store.recordings import (
     Recording,
+    decode,
+    encode,
     read_lines,
     read_recording,
     read_recordings,
@@ -35,6 +39,43 @@ def write(folder, *lines):
         for line in lines:
             recording.keep(line)
     return recording.path
+
+
+@given(
+    st.one_of(
+        st.none(),
+        st.binary(max_size=50),
+        st.text(max_size=50).map(str.encode),
+        st.binary(min_size=1, max_size=50).map(lambda piece: piece * 500),
+    )
+)
+def test_every_body_comes_back_and_is_one_line(body):
+    text = encode(Sent(1, "d", body))
+    assert text.count(b"\n") == 1
+    assert decode(text) == Sent(1, "d", body)
+
+
+def test_short_text_can_be_read_by_eye_and_long_bodies_are_small():
+    assert b'"body":"hello"' in encode(Sent(1, "d", b"hello"))
+    assert len(encode(Sent(1, "d", b"line\n" * 100_000))) < 1_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"base64": "?"}, {"base64": 7}, {"zstd": "AAAA"}, {"zstd": ""}, {"zstd": 7}, {"gzip": ""}],
+)
+def test_a_broken_body_is_a_value_error(body):
+    record = {"v": 1, "kind": "sent", "exchange": 1, "dialect": "d", "body": body}
+    with pytest.raises(ValueError, match=r"broken|base64|padded|long"):
+        decode(json.dumps(record).encode())
+
+
+def test_a_body_that_would_fill_memory_is_not_opened():
+    bomb = zstandard.ZstdCompressor().compress(bytes((256 << 20) + 1))
+    record = {"v": 1, "kind": "sent", "exchange": 1, "dialect": "d"}
+    record["body"] = {"zstd": b64encode(bomb).decode()}
+    with pytest.raises(ValueError, match="too long"):
+        decode(json.dumps(record).encode())
 
 
 def test_what_is_recorded_comes_back(tmp_path):

@@ -1,9 +1,5 @@
 """A recording's lines: any of them comes back as it was, and what is none is refused in words."""
 
-import json
-import zlib
-from base64 import b64encode
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +26,6 @@ numbers = st.integers(1, 9)
 bodies = st.one_of(
     st.binary(max_size=50),
     st.text(max_size=50).map(str.encode),
-    st.binary(min_size=1, max_size=50).map(lambda piece: piece * 500),
 )
 maybe = st.none() | bodies
 texts = st.text(max_size=10)
@@ -48,15 +43,8 @@ def came(number, body=b"{}"):
 
 
 @given(lines)
-def test_every_line_comes_back_through_json(line):
-    text = json.dumps(to_dict(line))
-    assert "\n" not in text
-    assert from_dict(json.loads(text)) == line
-
-
-def test_short_text_can_be_read_by_eye_and_long_bodies_are_small():
-    assert to_dict(Sent(1, "anthropic", b'{"model": "m"}'))["body"] == '{"model": "m"}'
-    assert len(json.dumps(to_dict(Sent(1, "anthropic", b"line\n" * 100_000)))) < 5_000
+def test_every_line_comes_back(line):
+    assert from_dict(to_dict(line)) == line
 
 
 @pytest.mark.parametrize(
@@ -68,25 +56,15 @@ def test_short_text_can_be_read_by_eye_and_long_bodies_are_small():
         {"v": VERSION, "kind": "sent", "exchange": 1, "dialect": ""},
         {"v": VERSION, "kind": "sent", "exchange": [1], "dialect": "", "body": None},
         {"v": VERSION, "kind": "sent", "exchange": 1, "dialect": "", "body": 7},
-        {"v": VERSION, "kind": "sent", "exchange": 1, "dialect": "", "body": {}},
-        {"v": VERSION, "kind": "sent", "exchange": 1, "dialect": "", "body": {"base64": "?"}},
-        {"v": VERSION, "kind": "sent", "exchange": 1, "dialect": "", "body": {"deflate": "AAAA"}},
+        {"v": VERSION, "kind": "sent", "exchange": 1, "dialect": "", "body": "text"},
         {"v": VERSION, "kind": "ended", "exchange": 1, "event": {"at": 1}},
         {"v": VERSION, "kind": "ended", "exchange": 1, "event": [1]},
         {"v": "1", "kind": "ended", "exchange": 1, "event": None},
     ],
 )
 def test_what_is_no_line_is_a_value_error(record):
-    with pytest.raises(ValueError, match=r"a recording|base64|padded"):
+    with pytest.raises(ValueError, match="a recording"):
         from_dict(record)
-
-
-def test_a_body_cut_short_is_refused():
-    whole = zlib.compress(b"x" * 10_000)
-    for data in (whole[:-8], whole[: len(whole) // 2]):
-        record = {"v": 1, "kind": "sent", "exchange": 1, "dialect": ""}
-        with pytest.raises(ValueError, match="no end"):
-            from_dict({**record, "body": {"deflate": b64encode(data).decode()}})
 
 
 def test_a_newer_version_says_so_and_a_new_field_is_ignored():

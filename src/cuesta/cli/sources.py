@@ -60,10 +60,15 @@ def add_source_flags(parser: Parser) -> None:
         "--model", default="", metavar="NAME", help="price all calls as this model's"
     )
     group.add_argument(
-        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/prices.md)"
+        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/replay.md)"
     )
     group.add_argument(
         "--workers", type=_workers, default=0, metavar="N", help="processes (default: one a core)"
+    )
+    group.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="read on a Ray cluster: its address, or `local` for one that is started here",
     )
     group.add_argument(
         "--resume",
@@ -96,7 +101,7 @@ def reading_of(arguments: argparse.Namespace) -> Reading:
     tasks = tasks_of(arguments.paths or homes(os.environ).values())
     if not tasks:
         raise nothing(arguments.paths)
-    executor = _executor(arguments.workers, tasks)
+    executor = _executor(arguments, tasks)
     prices = price_book(arguments.prices)
     own = arguments.prices.read_text(encoding="utf-8") if arguments.prices else ""
     return Reading(arguments.paths, tasks, prices, executor, arguments.resume, own)
@@ -111,34 +116,51 @@ def nothing(paths: Sequence[Path]) -> CuestaError:
     )
 
 
-def _executor(workers: int, tasks: Sequence[Task]) -> Executor:
-    from cuesta.jobs.executors import Here, LocalPool, cores  # noqa: PLC0415 - likewise
+def _executor(arguments: argparse.Namespace, tasks: Sequence[Task]) -> Executor:
+    if arguments.ray:
+        from cuesta.jobs.ray import RayPool  # noqa: PLC0415 - seldom there
 
-    wanted = min(workers or cores(), len(tasks))
-    if wanted <= 1 or (not workers and sum(task.size for task in tasks) < _SMALL):
-        return Here()
-    return LocalPool(wanted)
+        return RayPool(arguments.workers, "" if arguments.ray == "local" else arguments.ray)
+    from cuesta.jobs.executors import Here, LocalPool, cores  # noqa: PLC0415 - slow to load
+
+    wanted = min(arguments.workers or cores(), len(tasks))
+    small = not arguments.workers and sum(task.size for task in tasks) < _SMALL
+    return Here() if wanted <= 1 or small else LocalPool(wanted)
 
 
 def outcomes(reading: Reading, sweep: Sweep, label: str = "read") -> Iterator[Outcome]:
     """Read, count and replay; yield what came of each task, and tell how far it is.
+
+    A call that stands in several files (of a session that was resumed or forked) counts in the
+    first.
 
     Args:
         reading: What is read.
         sweep: What it is replayed under; without variants it is only counted.
         label: What is being done, in a word.
     """
-    if reading.folder is None:
-        from cuesta.lab.files import work  # noqa: PLC0415 - slow to load
+    from cuesta.harnesses.saved.repeats import Repeats  # noqa: PLC0415 - slow to load
+    from cuesta.lab.files import without_repeats, work  # noqa: PLC0415 - likewise
 
-        yield from performed(reading, partial(work, sweep), label)
-        return
+    repeats = Repeats()
+    done = (
+        performed(reading, partial(work, sweep), label)
+        if reading.folder is None
+        else _kept(reading, sweep, _Progress(label, len(reading.tasks)))
+    )
+    for outcome in done:
+        yield without_repeats(sweep, outcome, repeats)
+
+
+def _kept(reading: Reading, sweep: Sweep, progress: _Progress) -> Iterator[Outcome]:
+    """Do what was not done before, and yield outcomes in the order in which they were done."""
     from cuesta.jobs.records import Records  # noqa: PLC0415 - only where asked
     from cuesta.jobs.run import run  # noqa: PLC0415 - likewise
     from cuesta.lab.files import Outcome, work_to_keep  # noqa: PLC0415 - likewise
 
-    progress = _Progress(label, len(reading.tasks))
-    with Records(reading.folder, {**sweep.to_dict(), "prices": reading.own_prices}) as records:
+    assert reading.folder is not None  # noqa: S101 - see `outcomes`
+    identity = {**sweep.to_dict(), "prices": reading.own_prices}
+    with Records(reading.folder, identity) as records:
         tasks = {task.key: task for task in reading.tasks}
         run(
             partial(work_to_keep, sweep), tasks, records, reading.executor,

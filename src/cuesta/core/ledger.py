@@ -37,6 +37,8 @@ class Cliff:
             place of what was folded.
         digest_tokens: Estimated size of the digest's message.
         cleared: Results in the kept turns before this one are cleared; 0 clears none.
+        summary: Whether the digest is a summary that a model wrote. Its text is nowhere but in the
+            memory of the process that asked for it.
     """
 
     cut: int
@@ -50,6 +52,7 @@ class Cliff:
     digest: str
     digest_tokens: int
     cleared: int = 0
+    summary: bool = False
 
 
 _CLIFF = tuple(field.name for field in fields(Cliff))

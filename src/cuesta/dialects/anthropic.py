@@ -21,6 +21,7 @@ from cuesta.core.errors import RequestError
 from cuesta.core.meter import COMMON
 from cuesta.core.transcript import CLEARED, Block, BlockKind, Message, Role, is_worth_clearing
 from cuesta.dialects.anthropic_usage import AnthropicUsageTap
+from cuesta.dialects.asking import answers, joined_texts
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.pictures import UNKNOWN, Size, encoded_size
@@ -126,6 +127,21 @@ class AnthropicDialect:
     def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
         """See `Dialect.splice`."""
         return join_object({**request.members, "messages": join_array(messages)})
+
+    def asking(self, request: Request, prompt: str, limit: int) -> bytes:
+        """See `Dialect.asking`; a subscription's login is refused without its system prompt."""
+        own = {
+            k: request.members[k] for k in ("model", "system", "metadata") if k in request.members
+        }
+        message = {"role": "user", "content": [{"type": "text", "text": prompt}]}
+        return join_object({**own, "max_tokens": dump(limit), "messages": dump([message])})
+
+    def said(self, content_type: str, answer: bytes) -> str:
+        """See `Dialect.said`."""
+        for value in answers(content_type, answer):
+            if value.get("stop_reason") in {"end_turn", "stop_sequence"}:
+                return joined_texts(value.get("content"), "text")
+        return ""
 
     def usage_tap(self, content_type: str) -> UsageTap:
         """See `Dialect.usage_tap`."""

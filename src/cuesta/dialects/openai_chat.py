@@ -16,6 +16,7 @@ from typing import Any
 
 from cuesta.core.errors import RequestError
 from cuesta.core.transcript import CLEARED, Block, BlockKind, Message, Role
+from cuesta.dialects.asking import answers, joined_texts
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.openai_usage import ChatUsageTap
@@ -114,6 +115,25 @@ class OpenAIChatDialect:
     def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
         """See `Dialect.splice`."""
         return join_object({**request.members, "messages": join_array(messages)})
+
+    def asking(self, request: Request, prompt: str, limit: int) -> bytes:
+        """See `Dialect.asking`; servers differ in what they call the limit."""
+        limits = dict.fromkeys(("max_completion_tokens", "max_tokens"), dump(limit))
+        kept = {k: request.members[k] for k in ("model", "user") if k in request.members}
+        own = {k: limit for k, limit in limits.items() if k in request.members}
+        message = {"role": "user", "content": prompt}
+        return join_object({**kept, **own, "messages": dump([message])})
+
+    def said(self, content_type: str, answer: bytes) -> str:
+        """See `Dialect.said`."""
+        for value in answers(content_type, answer):
+            choices = value.get("choices")
+            first = choices[0] if isinstance(choices, list) and choices else None
+            if isinstance(first, dict) and first.get("finish_reason") == "stop":
+                message = first.get("message")
+                content = message.get("content") if isinstance(message, dict) else None
+                return content if isinstance(content, str) else joined_texts(content, "text")
+        return ""
 
     def usage_tap(self, content_type: str) -> UsageTap:
         """See `Dialect.usage_tap`."""

@@ -21,6 +21,7 @@ from typing import Any
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import COMMON
 from cuesta.core.transcript import CLEARED, Block, BlockKind, Message, Role
+from cuesta.dialects.asking import answers, joined_texts
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.openai_usage import ResponsesUsageTap
@@ -71,6 +72,8 @@ _SERVED = frozenset({
 _BARRIERS = frozenset({"compaction", "context_compaction", "item_reference"})
 _PINNED = frozenset({"additional_tools", "mcp_list_tools", "tool_search_output"})
 """Items that bring tools: folded away, the tools would go with them."""
+_OWN = ("model", "instructions", "store", "stream")
+"""Members without which a login or a contract would refuse the request."""
 _CLEARABLE = frozenset({"function_call_output", "custom_tool_call_output"})
 """Outputs that may be any text; the others have a form of their own."""
 _PREAMBLE = 8
@@ -137,6 +140,30 @@ class OpenAIResponsesDialect:
     def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
         """See `Dialect.splice`."""
         return join_object({**request.members, "input": join_array(messages)})
+
+    def asking(self, request: Request, prompt: str, limit: int) -> bytes:
+        """See `Dialect.asking`.
+
+        Behind a ChatGPT login a request must be streamed, not stored, and say nothing of a limit.
+        """
+        own = {k: request.members[k] for k in _OWN if k in request.members}
+        if "max_output_tokens" in request.members:
+            own["max_output_tokens"] = dump(limit)
+        part = {"type": "input_text", "text": prompt}
+        item = {"type": "message", "role": "user", "content": [part]}
+        return join_object({**own, "input": dump([item])})
+
+    def said(self, content_type: str, answer: bytes) -> str:
+        """See `Dialect.said`; of a stream, what its last event tells or the items before it."""
+        items: list[Any] = []
+        for value in answers(content_type, answer):
+            items.append(value.get("item"))
+            response = value.get("response", value)
+            if isinstance(response, dict) and response.get("status") == "completed":
+                output = response.get("output") or items
+                written = [i for i in output if isinstance(i, dict) and i.get("type") == "message"]
+                return "".join(joined_texts(i.get("content"), "output_text") for i in written)
+        return ""
 
     def usage_tap(self, content_type: str) -> UsageTap:
         """See `Dialect.usage_tap`."""

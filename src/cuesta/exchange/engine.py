@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from cuesta.core.errors import RequestError
 from cuesta.core.models import read_model
 from cuesta.core.readings import Bill
+from cuesta.core.usage import Usage
 from cuesta.dialects.base import Dialect
 from cuesta.dialects.refusals import Refusal, refusal, too_long
 from cuesta.dialects.registry import DIALECTS, Claim, claim
@@ -56,6 +57,7 @@ class _Visit:
     demand: str = ""
     bound_before: bool = False
     refused: list[Refusal] = field(default_factory=list)
+    asked: list[Usage | None] = field(default_factory=list)
     attempt: Attempt = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +67,7 @@ class _Visit:
         """Begin another try, with what is known by now."""
         self.attempt = Attempt(
             self.body, self.claim.counts, self.rung, self.demand,
-            upstream=self.upstream, tenant=self.tenant,
+            upstream=self.upstream, tenant=self.tenant, asked=self.asked,
         )  # fmt: skip
 
     def forget(self) -> None:
@@ -81,6 +83,7 @@ class _Books:
     conversation: str = ""
     previous: Seen | None = None
     refused: int = 0
+    asked: Usage | None = None
 
 
 class Engine:
@@ -143,6 +146,8 @@ class Engine:
         else:
             plan, answered = yield from self._sent(visit, plan)
         books.refused = len(visit.refused)
+        billed = [usage for usage in visit.asked if usage is not None]
+        books.asked = sum(billed, Usage()) if billed else None
         if not claimed.counts:
             self._keep_bill(plan, answered)
         yield Record(_event(arrived, answered, plan, books, shadow=self._options.shadow))
@@ -334,6 +339,7 @@ def _event(
         usage=answered.usage,
         subscription=_is_subscription(arrived),
         refused=books.refused,
+        asked=books.asked,
         seconds=answered.at - arrived.at,
         aborted=answered.aborted,
         run=arrived.run,

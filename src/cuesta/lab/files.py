@@ -11,6 +11,7 @@ from typing import Any
 from cuesta.core.errors import RequestError
 from cuesta.harnesses.saved.base import Problems
 from cuesta.harnesses.saved.files import SavedFile, find, read_file
+from cuesta.harnesses.saved.repeats import Repeats, keys_of
 from cuesta.lab.prepared import prepare
 from cuesta.lab.records import Record
 from cuesta.lab.sweep import Sweep
@@ -55,6 +56,7 @@ class Outcome:
         records: What their replays came to; one tuple a session, one record a variant.
         problems: What could not be read, counted by reason.
         others: Files and members of archives without a session, and why.
+        keys: What each session's calls are known by (see `Repeats`).
     """
 
     task: Task
@@ -62,10 +64,11 @@ class Outcome:
     records: tuple[tuple[Record, ...], ...] = ()
     problems: Mapping[str, int] = field(default_factory=dict)
     others: tuple[tuple[str, str], ...] = ()
+    keys: tuple[tuple[bytes, ...], ...] = ()
 
     def without_records(self) -> Outcome:
         """Return the outcome without its replays."""
-        return replace(self, records=())
+        return replace(self, records=(), keys=())
 
     def joined(self, other: Outcome) -> Outcome:
         """Return one outcome for two parts of a file."""
@@ -85,6 +88,7 @@ class Outcome:
             "records": [[record.to_dict() for record in one] for one in self.records],
             "problems": dict(self.problems),
             "others": [list(one) for one in self.others],
+            "keys": [[key.hex() for key in one] for one in self.keys],
         }
 
     @classmethod
@@ -101,6 +105,7 @@ class Outcome:
                 tuple(tuple(map(Record.from_dict, one)) for one in values["records"]),
                 values["problems"],
                 tuple((path, reason) for path, reason in values["others"]),
+                tuple(tuple(map(bytes.fromhex, one)) for one in values["keys"]),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"broken outcome: {error}") from error
@@ -128,19 +133,36 @@ def work_to_keep(sweep: Sweep, task: Task) -> dict[str, Any]:
     return work(sweep, task).to_dict()
 
 
-def work(sweep: Sweep, task: Task) -> Outcome:
+def work(sweep: Sweep, task: Task, repeats: Repeats | None = None) -> Outcome:
     """Read, count and replay what a task names; whatever fails in it is told in the outcome.
 
     Args:
         sweep: What its sessions are replayed under.
         task: The task.
+        repeats: Calls that were seen in earlier files, which are left out; None: nothing is known.
     """
-    doing = _Doing(sweep)
+    doing = _Doing(sweep, repeats)
     for saved in read_file(Path(task.path), task.part, task.parts):
         doing.take(saved)
     return Outcome(
-        task, tuple(doing.tallies), tuple(doing.records), doing.problems.counts, tuple(doing.others)
-    )
+        task, tuple(doing.tallies), tuple(doing.records), doing.problems.counts,
+        tuple(doing.others), tuple(doing.keys),
+    )  # fmt: skip
+
+
+def without_repeats(sweep: Sweep, outcome: Outcome, repeats: Repeats) -> Outcome:
+    """Return an outcome without the calls that an earlier file has too, done again if it must be.
+
+    Args:
+        sweep: What its sessions are replayed under.
+        outcome: The outcome.
+        repeats: The calls of earlier files; this one's are added.
+    """
+    if any(map(repeats.known, outcome.keys)):
+        return work(sweep, outcome.task, repeats)
+    for keys in outcome.keys:
+        repeats.add(keys)
+    return outcome
 
 
 @dataclass(slots=True)
@@ -148,10 +170,12 @@ class _Doing:
     """What came of a task so far."""
 
     sweep: Sweep
+    repeats: Repeats | None
     tallies: list[Tally] = field(default_factory=list)
     records: list[tuple[Record, ...]] = field(default_factory=list)
     problems: Problems = field(default_factory=Problems)
     others: list[tuple[str, str]] = field(default_factory=list)
+    keys: list[tuple[bytes, ...]] = field(default_factory=list)
 
     def take(self, saved: SavedFile) -> None:
         """Count and replay the sessions of a file, or of a member of an archive."""
@@ -159,7 +183,8 @@ class _Doing:
         self.problems.counts.update(saved.problems)
         if saved.reason:
             self.others.append((name, saved.reason))
-        for session in saved.sessions:
+        for read in saved.sessions:
+            session = read if self.repeats is None else self.repeats.first(read)
             try:
                 prepared = prepare(session)
             except RequestError:
@@ -168,3 +193,4 @@ class _Doing:
             self.tallies.append(tally(name, prepared, self.sweep.prices))
             if records := self.sweep.records(name, prepared):
                 self.records.append(tuple(records))
+            self.keys.append(tuple(keys_of(session)))

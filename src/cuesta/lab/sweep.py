@@ -98,7 +98,13 @@ class Sweep:
         )
 
     def _as_model(self, steps: Sequence[Step]) -> Sequence[Step]:
-        return [replace(step, model=self.model) for step in steps] if self.model else steps
+        """Give steps the model that they are billed as; one that names none has the session's."""
+        if self.model:
+            return [replace(step, model=self.model) for step in steps]
+        if all(step.model for step in steps):
+            return steps
+        named = next((step.model for step in steps if step.model), "")
+        return [step if step.model else replace(step, model=named) for step in steps]
 
 
 def replayed(prepared: Prepared, variant: Variant) -> Replay:

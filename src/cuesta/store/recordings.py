@@ -7,6 +7,7 @@ Rule 2: a line is only ever added, in one piece, so that a crash leaves at most 
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import heapq
 import json
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import zstandard
 
 from cuesta.core.errors import ConfigError
 from cuesta.trace.recording import Line, Opened, Recorded, from_dict, joined, to_dict
@@ -28,6 +30,10 @@ from cuesta.trace.recording import Line, Opened, Recorded, from_dict, joined, to
 _logger = logging.getLogger(__name__)
 
 SUFFIX = ".jsonl"
+_PLAIN_LIMIT = 4_096
+"""Bytes of a body up to which it stands in its line as text."""
+_BODY_LIMIT = 256 << 20
+"""Bytes that a body may have when it is read back."""
 _WAITING_LIMIT = 256 << 20
 """Bytes of bodies that may wait to be written."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -107,7 +113,7 @@ class Recording:
 
     def _write(self, line: Line) -> None:
         try:
-            data = json.dumps(to_dict(line), separators=(",", ":")).encode() + b"\n"
+            data = encode(line)
             _append(self._file, data)
             self._size += len(data)
         except OSError as error:
@@ -124,6 +130,29 @@ class Recording:
             _logger.warning("%s; see %s for what came before", self.trouble, self.path)
 
 
+def encode(line: Line) -> bytes:
+    """Write a line, its end included. A large body is compressed, one that is no text in base64."""
+    record = to_dict(line)
+    if isinstance(body := record.get("body"), bytes):
+        record["body"] = _packed(body)
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def decode(text: bytes) -> Line:
+    """Read a line.
+
+    Raises:
+        ValueError: If it is none, saying why in a few words.
+    """
+    try:
+        record = msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise ValueError("not JSON") from None
+    if isinstance(body := record.get("body"), str | dict):
+        record["body"] = _unpacked(body)
+    return from_dict(record)
+
+
 def read_lines(path: Path, broken: Callable[[str], None] = lambda _: None) -> Iterator[Line]:
     """Yield the lines of a recording.
 
@@ -134,8 +163,8 @@ def read_lines(path: Path, broken: Callable[[str], None] = lambda _: None) -> It
     with path.open("rb") as file:
         for text in file:
             try:
-                yield from_dict(msgspec.json.decode(text, type=dict[str, Any]))
-            except (ValueError, msgspec.DecodeError) as error:
+                yield decode(text)
+            except ValueError as error:
                 broken(str(error))
 
 
@@ -163,6 +192,29 @@ def read_recordings(folder: Path) -> Iterator[Recorded]:
     files = sorted(folder.glob(f"*{SUFFIX}"))
     recordings: Iterable[Iterator[Recorded]] = map(read_recording, files)
     return heapq.merge(*recordings, key=lambda request: request.came.at)
+
+
+def _packed(body: bytes) -> str | dict[str, str]:
+    if len(body) > _PLAIN_LIMIT:
+        return {"zstd": base64.b64encode(zstandard.compress(body, 3)).decode()}
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}
+
+
+def _unpacked(packed: str | dict[str, str]) -> bytes:
+    if isinstance(packed, str):
+        return packed.encode()
+    try:
+        if "base64" in packed:
+            return base64.b64decode(packed["base64"], validate=True)
+        data = base64.b64decode(packed["zstd"], validate=True)
+        if not 0 <= zstandard.frame_content_size(data) <= _BODY_LIMIT:
+            raise ValueError("a recorded body is too long")
+        return zstandard.decompress(data)
+    except (KeyError, TypeError, zstandard.ZstdError):
+        raise ValueError("a recorded body is broken") from None
 
 
 def _weight(line: Line) -> int:

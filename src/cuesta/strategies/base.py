@@ -79,7 +79,21 @@ class Replace:
     reason: str
 
 
-Decision: TypeAlias = Keep | Replace
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Send a compacted form in which a summary stands that the model has yet to write.
+
+    Attributes:
+        cliffs: All cliffs, the last one falling with this request: its `digest` is empty, and its
+            `digest_tokens` a guess.
+        reason: Why, in a few words.
+    """
+
+    cliffs: tuple[Cliff, ...]
+    reason: str
+
+
+Decision: TypeAlias = Keep | Replace | AskModel
 
 
 class Strategy(Protocol):

@@ -14,6 +14,7 @@ of the kept turns, all of it, at the cliff.
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from operator import sub
 from statistics import median
 
@@ -238,10 +239,17 @@ class Walk:
         )
 
     def again(self, cliffs: list[Cliff], border: int, *, external: bool) -> list[Cliff]:
-        """Return the cliffs once another one has fallen that folds no more than the last."""
-        cut, cliffs = (cliffs[-1].cut, cliffs[:-1]) if cliffs else (0, cliffs)
-        previous = cliffs[-1].cut if cliffs else 0
-        return self.after(cliffs, self.build(cut, border, previous, external=external))
+        """Return the cliffs once another one has fallen that folds no more than the last.
+
+        A summary that stands is not written again.
+        """
+        last, rest = (cliffs[-1], cliffs[:-1]) if cliffs else (None, cliffs)
+        previous = rest[-1].cut if rest else 0
+        cliff = self.build(last.cut if last else 0, border, previous, external=external)
+        if last is not None and last.summary:
+            tokens = last.digest_tokens
+            cliff = replace(cliff, digest=last.digest, digest_tokens=tokens, summary=True)
+        return self.after(rest, cliff)
 
     def _why_external(self, cliffs: list[Cliff]) -> str:
         """Say what else than the estimate demands a cliff now, or nothing."""

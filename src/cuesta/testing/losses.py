@@ -13,7 +13,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-_OPENING = "<record-of-earlier-work>"
+_OPENINGS = ("<record-of-earlier-work>", "<summary-of-earlier-work>")
 _TOOL_CHANGES = (
     "tool_addition", "tool_removal", "additional_tools", "mcp_list_tools", "tool_search_output",
 )  # fmt: skip
@@ -67,10 +67,28 @@ def _read_by_nobody(
         return ""
     if client[newest] not in sent:
         return "a compaction made by the provider is gone"
-    gone = any(message not in sent for message in client[newest + 1 :])
+    there = list(map(_emptied, sent))
+    gone = any(_emptied(message) not in there for message in client[newest + 1 :])
     if gone and (ours or digests) and not any(i > sent.index(client[newest]) for i in ours):
         return "the digest stands before a compaction made by the provider"
     return ""
+
+
+def _emptied(message: Json) -> Json:
+    """Return a message without what its results hold, which may be cleared."""
+    if message.get("role") in ("tool", "function"):
+        return {**message, "content": None}
+    if str(message.get("type")).endswith("_output"):
+        return {**message, "output": None}
+    content = message.get("content")
+    if message.get("role") != "user" or not isinstance(content, list):
+        return message
+    return {**message, "content": list(map(_emptied_block, content))}
+
+
+def _emptied_block(block: Any) -> Any:  # noqa: ANN401 - any JSON value
+    is_result = isinstance(block, dict) and block.get("type") == "tool_result"
+    return {**block, "content": None} if is_result else block
 
 
 def _messages(body: bytes) -> list[Json]:
@@ -113,7 +131,8 @@ def _kinds(message: Json, kinds: Sequence[str]) -> bool:
 
 
 def _is_ours(message: Json, client: Sequence[Json]) -> bool:
-    return _OPENING in json.dumps(message) and message not in client
+    text = json.dumps(message)
+    return any(opening in text for opening in _OPENINGS) and message not in client
 
 
 def _holds(sent: Json, own: Json) -> bool:

@@ -9,8 +9,6 @@ body either: that may be a login. Versions: as in `event`.
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
@@ -19,10 +17,6 @@ from cuesta.trace.event import TraceEvent
 
 VERSION = 1
 
-_PLAIN_LIMIT = 4_096
-"""Bytes of a body up to which it stands there as text."""
-_BODY_LIMIT = 256 << 20
-"""Bytes that a body may have when it is read back."""
 _RUNNING_LIMIT = 1_000
 """Requests at once after which the oldest is taken for one whose end was lost."""
 
@@ -115,7 +109,7 @@ _KINDS: dict[str, type[Line]] = {
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _TYPES = {
     "exchange": int, "at": int | float, "process": str, "options": dict, "method": str, "path": str,
-    "upstream": str, "run": str, "dialect": str, "status": int,
+    "upstream": str, "run": str, "dialect": str, "status": int, "body": bytes | None,
 }  # fmt: skip
 
 
@@ -167,13 +161,11 @@ class Recorded:
 
 
 def to_dict(line: Line) -> dict[str, Any]:
-    """Return a line as plain values for JSON, with its version under `v`."""
+    """Return a line as plain values, with its version under `v`; a body stays bytes."""
     record: dict[str, Any] = {"v": VERSION, "kind": _NAMES[type(line)]}
     for member in fields(line):
         name, value = member.name, getattr(line, member.name)
-        if name == "body":
-            value = _packed(value)
-        elif isinstance(value, TraceEvent):
+        if isinstance(value, TraceEvent):
             value = value.to_dict()
         record[name] = dict(value) if name == "options" else value
     return record
@@ -192,12 +184,10 @@ def from_dict(record: Mapping[str, Any]) -> Line:
         raise ValueError("no line of a recording")
     try:
         values = {member.name: record[member.name] for member in fields(kind)}
-        if "body" in values:
-            values["body"] = _unpacked(values["body"])
         if values.get("event") is not None:
             values["event"] = TraceEvent.from_dict(values["event"])
         return kind(**values)
-    except (KeyError, TypeError, AttributeError, zlib.error) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("a line of a recording lacks something") from error
 
 
@@ -262,27 +252,3 @@ class _Running:
 
 def _first(running: dict[int, _Running]) -> _Running:
     return next(iter(running.values()))
-
-
-def _packed(body: bytes | None) -> str | dict[str, str] | None:
-    """Write a body: short text as it is, what is short and no text in base64, the rest deflated."""
-    if body is None:
-        return None
-    if len(body) > _PLAIN_LIMIT:
-        return {"deflate": base64.b64encode(zlib.compress(body, 1)).decode()}
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(body).decode()}
-
-
-def _unpacked(packed: str | Mapping[str, str] | None) -> bytes | None:
-    if packed is None or isinstance(packed, str):
-        return None if packed is None else packed.encode()
-    if "base64" in packed:
-        return base64.b64decode(packed["base64"], validate=True)
-    reader = zlib.decompressobj()
-    body = reader.decompress(base64.b64decode(packed["deflate"]), _BODY_LIMIT)
-    if not reader.eof:
-        raise ValueError("a recorded body has no end, or is too long")
-    return body

@@ -124,9 +124,9 @@ def _members(path: Path, problems: Problems, share: tuple[int, int]) -> Iterator
                 yield _saved(path, "", plain)
             return
         archive = stack.enter_context(tarfile.open(fileobj=plain, mode="r|"))
-        for number, member in enumerate(archive):
-            wanted = member.isfile() and number % parts == part
-            inner = archive.extractfile(member) if wanted else None
+        files = (member for member in archive if member.isfile())
+        for number, member in enumerate(files):
+            inner = archive.extractfile(member) if number % parts == part else None
             if inner is not None:
                 yield _saved(path, member.name, inner)
 

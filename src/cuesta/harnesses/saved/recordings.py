@@ -9,24 +9,24 @@ for other messages. The last answer of a session is not there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-
-import msgspec
+from dataclasses import dataclass, replace
 
 from cuesta.core.errors import RequestError
 from cuesta.core.transcript import block_hashes
 from cuesta.dialects.base import Dialect, Request
 from cuesta.dialects.registry import DIALECTS
-from cuesta.harnesses.saved.base import Json, Problems, lines
+from cuesta.harnesses.saved.base import Problems
+from cuesta.store.recordings import decode
 from cuesta.trace.event import TraceEvent
-from cuesta.trace.recording import Line, Opened, Recorded, from_dict, joined
+from cuesta.trace.recording import Line, Opened, Recorded, joined
 from cuesta.trace.session import Call, Session
 
 _MEMBERS = ("system", "instructions", "tools")
 _OK = 200
+_STRANGE = (RequestError, RecursionError, KeyError, TypeError, ValueError, AttributeError)
 
 
-class SavedRecording:
+class Recordings:
     """The format; see `SavedFormat`."""
 
     harness = "cuesta"
@@ -35,8 +35,8 @@ class SavedRecording:
         """See `SavedFormat.recognises`."""
         first = beginning.partition(b"\n")[0]
         try:
-            return isinstance(from_dict(msgspec.json.decode(first, type=Json)), Opened)
-        except (ValueError, msgspec.DecodeError):
+            return isinstance(decode(first), Opened)
+        except ValueError:
             return False
 
     def read(self, content: bytes, problems: Problems) -> Iterator[Session]:
@@ -47,10 +47,10 @@ class SavedRecording:
             if record.event is None:
                 problems.note("a request without its end")
             elif record.event.conversation and record.event.status == _OK:
-                found = threads.setdefault((record.dialect, record.event.conversation), [])
                 try:
+                    found = threads.setdefault((record.dialect, record.event.conversation), [])
                     reader.take(record, record.event, found)
-                except RequestError:
+                except _STRANGE:
                     problems.note("a request that cannot be read")
         for (wire, conversation), found in threads.items():
             for number, thread in enumerate(found):
@@ -59,9 +59,9 @@ class SavedRecording:
 
 
 def _lines(content: bytes, problems: Problems) -> Iterator[Line]:
-    for record in lines(content, problems):
+    for text in filter(bytes.strip, content.splitlines()):
         try:
-            yield from_dict(record)
+            yield decode(text)
         except ValueError as error:
             problems.note(str(error))
 
@@ -72,7 +72,16 @@ class _Thread:
 
     request: Request
     digests: Sequence[bytes]
-    calls: list[Call] = field(default_factory=list)
+    calls: list[Call]
+
+    def add(self, request: Request, digests: Sequence[bytes], shared: int, call: Call) -> None:
+        """Add a call, and what it goes on with; a call whose last message has grown is a hole."""
+        if len(digests) >= len(self.digests):
+            if shared < len(self.digests):
+                grown = len(self.digests)
+                self.calls = [replace(c, hole=c.hole or c.at == grown) for c in self.calls]
+            self.request, self.digests = request, digests
+        self.calls.append(call)
 
     def session(self, harness: str, name: str, wire: str) -> Session:
         members = {
@@ -104,22 +113,16 @@ class _Reader:
         dialect = DIALECTS[record.dialect]
         request = dialect.read(record.body)
         digests = [self._digest(dialect, message) for message in request.messages]
+        call = Call(
+            len(digests), event.model, event.usage, time=event.at + event.seconds,
+            hole=record.sent != record.body,
+        )  # fmt: skip
         shared = [_shared(thread.digests, digests) for thread in threads]
         best = max(range(len(threads)), key=shared.__getitem__, default=None)
-        thread = None if best is None else threads[best]
-        if best is None or thread is None or not _goes_on(dialect, thread, request, shared[best]):
-            thread = _Thread(request, digests)
-            threads.append(thread)
-        elif len(digests) >= len(thread.digests):
-            if shared[best] < len(thread.digests):
-                thread.calls = [_hole(call, len(thread.digests)) for call in thread.calls]
-            thread.request, thread.digests = request, digests
-        thread.calls.append(
-            Call(
-                len(digests), event.model, event.usage, time=event.at + event.seconds,
-                hole=record.sent != record.body,
-            )
-        )  # fmt: skip
+        if best is None or not _goes_on(dialect, threads[best], request, shared[best]):
+            threads.append(_Thread(request, digests, [call]))
+        else:
+            threads[best].add(request, digests, shared[best], call)
 
     def _digest(self, dialect: Dialect, message: bytes) -> bytes:
         key = dialect.name, message
@@ -142,8 +145,3 @@ def _goes_on(dialect: Dialect, thread: _Thread, request: Request, shared: int) -
         return False
     before = block_hashes(dialect.parse(thread.request.messages[shared])[0])
     return block_hashes(dialect.parse(request.messages[shared])[0])[: len(before)] == before
-
-
-def _hole(call: Call, at: int) -> Call:
-    """Mark a call whose last message was another than it is now."""
-    return replace(call, hole=True) if call.at == at else call

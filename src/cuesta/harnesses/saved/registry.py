@@ -13,7 +13,7 @@ from cuesta.harnesses.saved.openhands import OpenHands
 from cuesta.harnesses.saved.pi import Pi
 from cuesta.harnesses.saved.plain import Plain
 from cuesta.harnesses.saved.pydantic_ai import PydanticAi
-from cuesta.harnesses.saved.recordings import SavedRecording
+from cuesta.harnesses.saved.recordings import Recordings
 from cuesta.harnesses.saved.swe_agent import SweAgent
 
 FORMATS: tuple[SavedFormat, ...] = (
@@ -27,7 +27,7 @@ FORMATS: tuple[SavedFormat, ...] = (
     OpenHands(),
     Atif(),
     PydanticAi(),
-    SavedRecording(),
+    Recordings(),
     Plain(),
 )
 """All formats that are read."""
