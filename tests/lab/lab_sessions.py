@@ -7,12 +7,17 @@ from cuesta.trace.session import Call, Session
 
 
 def session(steps, *, head="Please do it.", compactions=(), name="made up"):
-    """Build a prepared session; a step is a command, its output, and perhaps what is said beside."""
+    """Build a prepared session; a step is a command, its output, and perhaps what is said."""
     messages = [{"role": "user", "content": head}]
     ats = []
     for number, (command, output, *said) in enumerate(steps):
         ats.append(len(messages))
-        use = {"type": "tool_use", "id": f"t{number}", "name": "bash", "input": {"command": command}}
+        use = {
+            "type": "tool_use",
+            "id": f"t{number}",
+            "name": "bash",
+            "input": {"command": command},
+        }
         texts = [{"type": "text", "text": text} for text in said]
         result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output}
         messages += [

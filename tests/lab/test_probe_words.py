@@ -69,6 +69,8 @@ def test_places_agree_with_a_plain_search():
 
 def test_a_call_says_its_name_and_the_leaves_of_its_arguments():
     call = Block(
-        BlockKind.CALL, name="edit", arguments={"path": "a/b", "edits": [{"old": "x", "n": 5}, None]}
+        BlockKind.CALL,
+        name="edit",
+        arguments={"path": "a/b", "edits": [{"old": "x", "n": 5}, None]},
     )
     assert list(texts_of(call)) == ["edit", "a/b", "x", "5"]

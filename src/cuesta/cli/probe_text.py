@@ -55,10 +55,8 @@ def _instead(rows: Sequence[Row]) -> Iterator[str]:
     """Say what raising Algorithm 1's threshold to the same cost would have done."""
     for row in rows:
         if row.instead is not None:
-            yield (
-                f"  at the cost of {_name(row).strip()}, Algorithm 1 at another threshold "
-                f"loses {row.instead:.1f}"
-            )
+            name = " ".join(_name(row).split())
+            yield f"  Algorithm 1, threshold raised to the cost of {name}: {row.instead:.1f}"
 
 
 def slices(rows: Sequence[Row]) -> Iterator[str]:
