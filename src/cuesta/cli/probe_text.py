@@ -54,9 +54,11 @@ def rates(rows: Sequence[Row]) -> Iterator[str]:
 def _instead(rows: Sequence[Row]) -> Iterator[str]:
     """Say what raising Algorithm 1's threshold to the same cost would have done."""
     for row in rows:
+        name = " ".join(_name(row).split())
         if row.instead is not None:
-            name = " ".join(_name(row).split())
             yield f"  Algorithm 1, threshold raised to the cost of {name}: {row.instead:.1f}"
+        elif row.change is not None and row.cost is not None:
+            yield f"  Algorithm 1 costs more than {name} at every threshold tried"
 
 
 def slices(rows: Sequence[Row]) -> Iterator[str]:
