@@ -10,6 +10,7 @@ from cuesta.core.digest import PartKind
 from cuesta.core.meter import COMMON
 from cuesta.core.policy import PROFILES
 from cuesta.core.transcript import Block, BlockKind, Message, Role, outline, read_transcript
+from cuesta.dialects.registry import DIALECTS
 from cuesta.protocols.lexicon import HarnessLexicon, speaks_human
 from cuesta.protocols.text_actions import PROTOCOLS, read_as
 
@@ -69,7 +70,9 @@ class TestAnswers:
         assert calls(message) == [("bash", {"command": "ls -la && cat <<'E'\na\nE"})]
         assert thoughts(message) == ["THOUGHT: I look.", "Then we see."]
 
-    @pytest.mark.parametrize("text", ["no action", "```bash\na\n```\n```bash\nb\n```", "```bash", ""])
+    @pytest.mark.parametrize(
+        "text", ["no action", "```bash\na\n```\n```bash\nb\n```", "```bash", ""]
+    )
     def test_an_answer_that_mini_swe_agent_refuses_stays_text(self, text):
         assert read(MINI, assistant(text)) == [assistant(text)]
 
@@ -203,6 +206,13 @@ class TestObservations:
         _, result = read(MINI, assistant("I am done."), user(complaint))
         assert result.blocks == (Block(BlockKind.RESULT, (complaint,), error=True),)
 
+    def test_a_complaint_may_stand_behind_a_result(self):
+        slip = user("Format error:\n\n<error>\nExpected exactly 1 action, found 0.\n</error>")
+        *_, result = read(MINI, assistant(MINI_ANSWER), user(MINI_OUTPUT), slip)
+        assert result.blocks[0].error
+        assert not speaks_human(result)
+        assert read(MINI, user("Do it."), slip)[1] == slip
+
     def test_a_picture_in_an_output_goes_with_the_result(self):
         picture = Block(BlockKind.MEDIA, name="image_url", pictures=((20, 10),))
         output = Message(Role.USER, (Block(BlockKind.TEXT, (MINI_OUTPUT,)), picture))
@@ -234,14 +244,12 @@ class TestFolding:
         assert [f"out-{i}" in text for i, text in enumerate(results)] == [True] * 3
 
 
-PIECES = st.lists(
-    st.sampled_from(
-        ["```bash\n", "\n```", "```", "ls", "\n", "{", "}", '"', "<command>", "</command>", "\\"]
-        + ['{"commands": []}', "<keystrokes>", "</keystrokes>", "<commands>", "bash-$", "é", " "]
-        + ["<returncode>0</returncode>", "<function=a>", "</function>", "New Terminal Output:"]
-    ),
-    max_size=30,
-).map("".join)
+SCRAPS = [
+    *("```bash\n", "\n```", "```", "ls", "\n", "{", "}", '"', "\\", "é", " ", "bash-$"),
+    *("<command>", "</command>", "<keystrokes>", "</keystrokes>", "<commands>", "<function=a>"),
+    *("</function>", "<returncode>0</returncode>", "New Terminal Output:", '{"commands": []}'),
+]
+PIECES = st.lists(st.sampled_from(SCRAPS), max_size=30).map("".join)
 
 
 @given(st.sampled_from(sorted(PROTOCOLS)), st.lists(st.tuples(st.booleans(), PIECES), max_size=6))
@@ -255,14 +263,19 @@ def test_texts_are_literal_pieces_and_nothing_raises(protocol, told):
             assert all(str(value) in whole for value in (block.arguments or {}).values())
 
 
-def test_is_quick_enough():
+def test_costs_no_more_than_reading_the_wire():
     long = "x" * 1500
-    answer = assistant(f"{long}\n```bash\nls {long}\n```")
-    messages = (answer, user(f"<returncode>0</returncode>\n{long}")) * 500
+    answer = {"role": "assistant", "content": f"{long}\n```bash\nls {long}\n```"}
+    output = {"role": "user", "content": f"<returncode>0</returncode>\n{long}"}
+    raw = [json.dumps(message).encode() for message in (answer, output)] * 500
+    parse = DIALECTS["openai_chat"].parse
+    messages = [parse(message)[0] for message in raw]
 
-    def seconds():
+    def seconds(work):
         begin = time.process_time()
-        read(MINI, *messages)
+        work()
         return time.process_time() - begin
 
-    assert len(messages) / min(seconds() for _ in range(5)) > 20_000
+    wire = min(seconds(lambda: [parse(message) for message in raw]) for _ in range(5))
+    meant = min(seconds(lambda: read(MINI, *messages)) for _ in range(5))
+    assert meant < 2 * wire

@@ -13,7 +13,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from cuesta.core.transcript import Block, BlockKind, Message, Role
@@ -223,9 +223,7 @@ def read_as(protocol: str, message: Message, previous: Message | None) -> Messag
         return message
     if message.role is Role.ASSISTANT:
         return _answer(row, message)
-    if message.role is Role.USER and previous and previous.role is Role.ASSISTANT:
-        return _observation(row, message, previous)
-    return message
+    return _observation(row, message, previous) if previous else message
 
 
 def _answer(row: TextProtocol, message: Message) -> Message:
@@ -236,7 +234,7 @@ def _answer(row: TextProtocol, message: Message) -> Message:
         return message
     others = (block for block in message.blocks if block.kind is not BlockKind.TEXT)
     thoughts = (Block(BlockKind.TEXT, (text,)) for text in act.thoughts if text.strip())
-    return replace(message, blocks=(*others, *thoughts, *_calls(act)))
+    return _with(message, (*others, *thoughts, *_calls(act)))
 
 
 def _calls(act: Act) -> list[Block]:
@@ -249,9 +247,13 @@ def _calls(act: Act) -> list[Block]:
 
 
 def _observation(row: TextProtocol, message: Message, previous: Message) -> Message:
+    """Read what follows an answer; a complaint may follow a result: the answer was left out."""
+    answers = previous.role is Role.ASSISTANT
+    goes_on = answers or any(block.kind is BlockKind.RESULT for block in previous.blocks)
     text = _text(message)
-    complains = row.complaint.match(text) is not None
-    if not complains and not row.observation.match(text):
+    complains = goes_on and row.complaint.match(text) is not None
+    observes = answers and row.observation.match(text) is not None
+    if message.role is not Role.USER or not (complains or observes):
         return message
     opened = (block.call_id for block in previous.blocks if block.kind is BlockKind.CALL)
     others = [block for block in message.blocks if block.kind is not BlockKind.TEXT]
@@ -264,7 +266,11 @@ def _observation(row: TextProtocol, message: Message, previous: Message) -> Mess
         weight=sum(block.weight for block in others),
         pictures=tuple(size for block in others for size in block.pictures),
     )
-    return replace(message, blocks=(result,))
+    return _with(message, (result,))
+
+
+def _with(message: Message, blocks: tuple[Block, ...]) -> Message:
+    return Message(message.role, blocks, message.pinned, message.barrier)
 
 
 def _texts(message: Message) -> list[tuple[str, ...]]:
