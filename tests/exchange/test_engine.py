@@ -271,7 +271,7 @@ def test_thinking_of_the_kept_turns_is_cut_out_once_and_later_thinking_stays():
 
 @pytest.mark.parametrize(
     "options",
-    [CompactionOptions(profile="paper", threshold=8_000), CompactionOptions(threshold=30_000)],
+    [CompactionOptions(profile="paper", threshold=30_000), CompactionOptions(threshold=30_000)],
     ids=["another profile", "another threshold"],
 )
 def test_under_other_options_what_is_stored_is_served_as_stored(options):

@@ -91,5 +91,5 @@ def test_a_cache_for_nothing_never_drops_and_one_that_saves_nothing_always_does(
 
 def test_the_floor_is_head_tail_and_gap():
     assert floor_of(3_000, profile("default")) == 5_000
-    assert floor_of(30_000, profile("default")) == 40_000
+    assert floor_of(30_000, profile("default")) == 50_000
     assert floor_of(30_000, profile("paper")) == 30_000

@@ -22,7 +22,7 @@ from cuesta.strategies.base import Keep, Replace
 from cuesta.strategies.cliff import CliffStrategy
 from cuesta.strategies.walk import last_cut, safe_cut
 
-_AT_10K = profile("default", threshold=10_000)
+_AT_10K = replace(profile("default", threshold=10_000), gap_share=0.25)
 
 
 def _steps(*sizes: int) -> list[Step]:

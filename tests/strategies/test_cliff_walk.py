@@ -99,7 +99,7 @@ def test_a_cliff_makes_it_smaller(steps, policy, data):
 def test_a_cliff_that_a_grown_turn_moved_is_marked():
     # A cliff falls at the seventh turn. Before the model answers, the person says more: the turn
     # grows, and with it the median that a fresh proxy would fix the threshold of that epoch by.
-    sizes = [15_000, 9_000, 6_000, 9_000, 15_000, 15_000, 9_000, 12_000, 15_000]
+    sizes = [15_000, 9_000, 6_000, 9_000, 15_000, 15_000, 9_000, 12_000, 15_000, 15_000]
     steps = [Step(size) for size in sizes]
     first = decide(steps[:7])
     assert isinstance(first, Replace)

@@ -22,6 +22,7 @@ _VERBS = {
     "status": "what went through, and what it cost",
     "explain": "why each of the last requests was kept or compacted",
     "replay": "what each strategy would have cost, on saved sessions",
+    "probe": "what each strategy would have hidden from the model",
     "sessions": "which saved sessions there are",
     "reproduce": "the paper's tables that need no model, on saved trajectories",
     "tune": "which threshold suits your own saved sessions; needs no key",

@@ -78,7 +78,7 @@ def _parser() -> Parser:
     group = parser.add_argument_group("what is replayed")
     group.add_argument(
         "--strategy",
-        type=_names,
+        type=names,
         action="extend",
         default=[],
         metavar="NAMES",
@@ -86,7 +86,7 @@ def _parser() -> Parser:
     )
     group.add_argument(
         "--threshold",
-        type=_thresholds,
+        type=thresholds,
         action="extend",
         default=[],
         metavar="SIZES",
@@ -95,7 +95,7 @@ def _parser() -> Parser:
     )
     group.add_argument(
         "--reclaim",
-        type=_thresholds,
+        type=thresholds,
         action="extend",
         default=[],
         metavar="SIZES",
@@ -124,12 +124,14 @@ def _parser() -> Parser:
     return parser
 
 
-def _names(text: str) -> list[str]:
+def names(text: str) -> list[str]:
+    """Read names with commas between."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _thresholds(text: str) -> list[int]:
-    return [0 if part == "auto" else size(part) for part in _names(text)]
+def thresholds(text: str) -> list[int]:
+    """Read numbers of tokens with commas between; `auto` is 0."""
+    return [0 if part == "auto" else size(part) for part in names(text)]
 
 
 def size(text: str) -> int:

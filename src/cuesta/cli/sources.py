@@ -9,13 +9,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cuesta.cli.text import fitted
 from cuesta.core.errors import CuestaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cuesta.cli.options import Parser
     from cuesta.jobs.executors import Executor
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cuesta.lab.sweep import Sweep
     from cuesta.lab.tariff import Prices
 
+_Result = TypeVar("_Result")
 _SMALL = 4 << 20
 """Bytes of files that are read before another process would have started."""
 
@@ -139,11 +140,15 @@ def outcomes(reading: Reading, sweep: Sweep, label: str = "read") -> Iterator[Ou
         label: What is being done, in a word.
     """
     from cuesta.harnesses.saved.repeats import Repeats  # noqa: PLC0415 - slow to load
-    from cuesta.lab.files import without_repeats  # noqa: PLC0415 - likewise
+    from cuesta.lab.files import without_repeats, work  # noqa: PLC0415 - likewise
 
     repeats = Repeats()
-    do = _straight if reading.folder is None else _kept
-    for outcome in do(reading, sweep, _Progress(label, len(reading.tasks))):
+    done = (
+        performed(reading, partial(work, sweep), label)
+        if reading.folder is None
+        else _kept(reading, sweep, _Progress(label, len(reading.tasks)))
+    )
+    for outcome in done:
         yield without_repeats(sweep, outcome, repeats)
 
 
@@ -167,18 +172,26 @@ def _kept(reading: Reading, sweep: Sweep, progress: _Progress) -> Iterator[Outco
                 yield Outcome.from_dict(values)
 
 
-def _straight(reading: Reading, sweep: Sweep, progress: _Progress) -> Iterator[Outcome]:
-    """Yield outcomes in the order of the tasks, whichever ends first."""
-    from cuesta.jobs.errors import TaskError  # noqa: PLC0415 - slow to load
-    from cuesta.lab.files import work  # noqa: PLC0415 - likewise
+def performed(
+    reading: Reading, function: Callable[[Task], _Result], label: str
+) -> Iterator[_Result]:
+    """Do each task; yield the results in the order of the tasks, whichever ends first.
 
-    waiting: dict[int, Outcome] = {}
+    Args:
+        reading: What is read.
+        function: Does a task; one at the top of a module, or `partial` of one.
+        label: What is being done, in a word.
+    """
+    from cuesta.jobs.errors import TaskError  # noqa: PLC0415 - slow to load
+
+    progress = _Progress(label, len(reading.tasks))
+    waiting: dict[int, _Result] = {}
     following = 0
-    done = reading.executor.map(partial(work, sweep), reading.tasks)
+    done = reading.executor.map(function, reading.tasks)
     try:
-        for count, (number, outcome) in enumerate(done, 1):
+        for count, (number, result) in enumerate(done, 1):
             progress.show(count)
-            waiting[number] = outcome
+            waiting[number] = result
             while following in waiting:
                 yield waiting.pop(following)
                 following += 1

@@ -28,13 +28,13 @@ class Policy:
     """The profile that the knobs came from."""
     keep_turns: int = 3
     """K: turns kept whole at the end."""
-    signature_chars: int = 1000
+    signature_chars: int = 2000
     """Characters of a call's signature."""
-    result_chars: int = 200
+    result_chars: int = 100
     """Results up to this many characters stay whole, longer ones are dropped."""
-    error_chars: int = 1500
+    error_chars: int = 500
     """What results that report an error may keep at most: longer ones keep head and tail."""
-    thought_chars: int = 150
+    thought_chars: int = 300
     """First characters of what the model wrote beside its calls."""
     reasoning: bool = False
     """Whether thinking blocks count as thoughts too."""
@@ -52,7 +52,7 @@ class Policy:
     """Whether the fixed part is rounded up before it enters the estimate."""
     gap_tokens: int = 2000
     """No new cliff before the turns added since the last one hold this many tokens ..."""
-    gap_share: float = 0.25
+    gap_share: float = 0.4
     """... and this part of the threshold."""
     reclaim_tokens: int = 5000
     """W: tokens of old results that have piled up before microcompaction clears them."""

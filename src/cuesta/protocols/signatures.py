@@ -9,6 +9,7 @@ signature is the tool's name and the first characters of its arguments.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ class Row:
         needs: Argument names that the call must have.
         shows: Short arguments that are quoted, in this order, each up to the limit.
         texts: Arguments that are quoted behind them and share the limit.
+        most: Characters that `texts` share at most, however high the limit is.
         counts: Arguments of which only the length is kept: the text stands in a file by now.
         values: Arguments that must have a given value.
         tools: Tool names that it fits, lower case; empty: any.
@@ -34,6 +36,7 @@ class Row:
     needs: frozenset[str] = frozenset()
     shows: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    most: int = sys.maxsize
     counts: tuple[str, ...] = ()
     values: tuple[tuple[str, str], ...] = ()
     tools: frozenset[str] = frozenset()
@@ -49,7 +52,17 @@ def _editor(
         texts=texts,
         counts=counts,
         values=(("command", command),),
+        most=_EDIT,
     )
+
+
+_EDIT = 500
+"""Characters of what an edit changed: the file holds it by now, and many edits would crowd out what
+stands nowhere else (docs/fidelity.md)."""
+
+
+def _edit(path: str, *texts: str) -> Row:
+    return Row(needs=frozenset({path, texts[0]}), shows=(path,), texts=texts, most=_EDIT)
 
 
 _TABLE = (
@@ -63,12 +76,11 @@ _TABLE = (
     Row(needs=frozenset({"command"}), texts=("command",)),
     Row(needs=frozenset({"cmd"}), texts=("cmd",)),
     Row(needs=frozenset({"keystrokes"}), texts=("keystrokes",)),
-    Row(
-        needs=frozenset({"file_path", "old_string"}),
-        shows=("file_path",),
-        texts=("old_string", "new_string"),
-    ),
-    Row(needs=frozenset({"path", "old"}), shows=("path",), texts=("old", "new")),
+    _edit("file_path", "old_string", "new_string"),
+    _edit("file_path", "edits"),
+    _edit("path", "old", "new"),
+    _edit("path", "oldText", "newText"),
+    _edit("path", "edits"),
     Row(needs=frozenset({"file_path", "content"}), shows=("file_path",), counts=("content",)),
     Row(needs=frozenset({"path", "content"}), shows=("path",), counts=("content",)),
 )
@@ -94,7 +106,7 @@ def signature(call: Block, limit: int) -> tuple[Quote, ...] | None:
         Quote("", key, counted=len(str(arguments[key]))) for key in row.counts if key in arguments
     )
     short = (quote for key in row.shows for quote in _quotes((key,), arguments, limit))
-    texts = _quotes(row.texts, arguments, limit)
+    texts = _quotes(row.texts, arguments, min(limit, row.most))
     return (*short, *texts, *(quote for quote in counted if quote.counted))
 
 
