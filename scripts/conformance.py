@@ -1,6 +1,6 @@
 """Judge generated histories in two processes and print what was seen.
 
-Usage: python scripts/conformance.py HISTORIES [WIRE]
+Usage: python scripts/conformance.py HISTORIES [WIRE [STRATEGY]]
 """
 
 import sys
@@ -18,12 +18,12 @@ from cuesta.testing.histories import ClientHistory
 BATCH = 20
 
 
-def judge(wire: str, seeds: range) -> Report:
+def judge(wire: str, strategy: str, seeds: range) -> Report:
     """Judge a batch of histories, one in ten at the automatic threshold."""
     report = Report()
     for seed in seeds:
         automatic = seed % 10 == 9
-        options = CompactionOptions() if automatic else CompactionOptions(threshold=8000)
+        options = CompactionOptions(strategy=strategy, threshold=0 if automatic else 8000)
         history = ClientHistory(seed, scale=6.0 if automatic else 1.0, wire=wire)
         judge_history(history, Bench(Engine(options)), report)
     return report
@@ -50,6 +50,7 @@ def show(report: Report) -> None:
     print(f"  invalid without Cuesta      {report.invalid_without:>8,}")
     print(f"  broken by Cuesta            {len(report.broken):>8,}")
     print(f"  failed                      {report.failed:>8,}")
+    print(f"  with which a cliff fell     {report.drops:>8,}")
     print(f"  behind an external cliff    {report.external:>8,}")
     for action, count in sorted(report.actions.items()):
         print(f"  {action:<28}{count:>8,}")
@@ -63,16 +64,18 @@ def main() -> int:
     """Judge and print; 1 if Cuesta made anything invalid."""
     count = int(sys.argv[1])
     wire = sys.argv[2] if len(sys.argv) > 2 else "anthropic"
+    strategy = sys.argv[3] if len(sys.argv) > 3 else "cliff"
     started = time.monotonic()
     total = Report()
     batches = [range(n, min(n + BATCH, count)) for n in range(0, count, BATCH)]
     with ProcessPoolExecutor(2) as pool:
-        for done, report in enumerate(pool.map(partial(judge, wire), batches), 1):
+        for done, report in enumerate(pool.map(partial(judge, wire, strategy), batches), 1):
             add(total, report)
             print(f"\r{total.histories} of {count} histories", end="", file=sys.stderr, flush=True)
             if done == len(batches):
                 print(file=sys.stderr)
     print(f"wire                          {wire:>20}")
+    print(f"strategy                      {strategy:>20}")
     show(total)
     print(f"seconds                       {time.monotonic() - started:>8.0f}")
     return 1 if total.broken or total.failed else 0

@@ -1,17 +1,14 @@
 """Figures that are known of 500 real trajectories, where they are at hand."""
 
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from cuesta.core.policy import profile
 from cuesta.core.prices import Price
 from cuesta.core.usage import Usage
-from cuesta.harnesses.saved.base import Problems
-from cuesta.harnesses.saved.mini_swe_agent import MiniSweAgent
+from cuesta.harnesses.saved.files import read_file
 from cuesta.lab.cost import RULES, engine, perfect, total
 from cuesta.lab.prepared import Prepared, billed, prepare
 from cuesta.lab.replay import Replay, replay
@@ -32,17 +29,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def _read() -> Iterator[Session]:
-    problems = Problems()
-    with (
-        _ARCHIVE.open("rb") as file,
-        zstandard.ZstdDecompressor().stream_reader(file) as plain,
-        tarfile.open(fileobj=plain, mode="r|") as archive,
-    ):
-        for member in archive:
-            content = archive.extractfile(member) if member.name.endswith(".traj.json") else None
-            if content is not None:
-                yield from MiniSweAgent().read(content.read(), problems)
-    assert not problems.counts
+    for saved in read_file(_ARCHIVE):
+        assert not saved.problems
+        yield from saved.sessions
 
 
 @pytest.fixture(scope="module")

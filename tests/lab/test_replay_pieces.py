@@ -143,6 +143,10 @@ def test_a_prompt_is_as_large_as_the_messages_it_is_made_of(saved, threshold, na
         raw = [saved.session.messages[i] for i in whole]
         sizes = [tokens for (i, treatment), tokens in laid if i >= 0 and not treatment]
         assert sizes == _sizes(saved, raw)
+        for (i, treatment), tokens in laid:
+            if i == DIGEST:
+                text = render(replayed.digests[treatment], meter_of(saved.session))
+                assert (text.hash, text.tokens) == (treatment, tokens)
 
 
 @given(_conversations(), _THRESHOLDS, _PROFILES)

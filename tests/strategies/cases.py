@@ -24,7 +24,8 @@ class Step:
     """One turn: an assistant message of a few tokens, and a user message of the rest.
 
     `thinks` tells how many tokens of thinking stand in the assistant's message beside the rest,
-    `said` how many the person said in a message of their own behind the results.
+    `said` how many the person said in a message of their own behind the results, `reclaim` how many
+    of the rest go when results are cleared.
     """
 
     tokens: int
@@ -35,6 +36,7 @@ class Step:
     pinned: bool = False
     system: bool = False
     said: int = 0
+    reclaim: int = 0
 
     def outlines(self, number: int) -> list[Outline]:
         """The turn's messages."""
@@ -47,7 +49,7 @@ class Step:
         answers = () if self.open else call
         told = Outline(
             b"u", Role.USER, self.tokens - size, answers=answers,
-            barrier=self.barrier, pinned=self.pinned,
+            barrier=self.barrier, pinned=self.pinned, reclaim=self.reclaim,
         )  # fmt: skip
         notice = [Outline(b"s", Role.SYSTEM, 0)] if self.system else []
         words = [Outline(b"w", Role.USER, self.said, human=True)] if self.said else []

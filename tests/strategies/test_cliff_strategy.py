@@ -19,7 +19,8 @@ from cuesta.core.ledger import Cliff
 from cuesta.core.policy import profile
 from cuesta.core.transcript import Outline, Role, read_transcript
 from cuesta.strategies.base import Keep, Replace
-from cuesta.strategies.cliff import CliffStrategy, last_cut, safe_cut
+from cuesta.strategies.cliff import CliffStrategy
+from cuesta.strategies.walk import last_cut, safe_cut
 
 _AT_10K = profile("default", threshold=10_000)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cuesta.core.ledger import Cliff, Entry
 from cuesta.core.policy import profile
 from cuesta.strategies.base import Keep, Replace
-from cuesta.strategies.cliff import last_cut
+from cuesta.strategies.walk import last_cut
 
 _STEPS = st.lists(
     st.builds(

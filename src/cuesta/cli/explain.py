@@ -113,6 +113,8 @@ def _row(event: TraceEvent, clock: str, width: int) -> Iterator[str]:
 def _why(event: TraceEvent) -> str:
     """Return the reason, and how the answer ended if not well."""
     words = [event.reason] if event.conversation else [f"{event.reason} ({event.path})"]
+    if event.strategy not in ("", "cliff"):
+        words.append(f"strategy {event.strategy}")
     if event.external:
         words.append("external cliff")
     if event.aborted:

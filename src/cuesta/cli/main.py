@@ -22,6 +22,9 @@ _VERBS = {
     "status": "what went through, and what it cost",
     "explain": "why each of the last requests was kept or compacted",
     "tune": "which threshold suits your own saved sessions; needs no key",
+    "replay": "what each strategy would have cost, on saved sessions",
+    "sessions": "which saved sessions there are",
+    "reproduce": "the paper's tables that need no model, on saved trajectories",
     "demo": "watch a long job with and without Cuesta; needs no key",
 }
 

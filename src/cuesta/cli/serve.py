@@ -18,6 +18,7 @@ from cuesta.cli.text import printable
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.proxy.options import UPSTREAMS, ProxyOptions
+from cuesta.strategies.registry import ASKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +41,7 @@ address; any number may share it.
 _BLOCK = """\
 Cuesta listens on {address}
   upstream  {upstream}
-  profile   {profile}, threshold {threshold}
+  profile   {profile}, threshold {threshold}{strategy}
   records   {records}{workers}
 
 In the agent's shell:
@@ -127,6 +128,10 @@ def _serve_by_workers(options: ProxyOptions, compaction: CompactionOptions) -> i
     """Listen, have several processes serve, and return 0 once they were told to stop."""
     if os.name == "nt":
         raise ConfigError("workers: several need Linux or macOS")
+    if compaction.strategy in ASKING:
+        raise ConfigError(
+            f"workers: `{compaction.strategy}` keeps summaries in the memory of one process"
+        )
     from cuesta.cli.workers import Workers  # noqa: PLC0415 - not on every platform
     from cuesta.proxy.app import listen  # noqa: PLC0415 - slow to load
     from cuesta.proxy.serve import open_store_for  # noqa: PLC0415 - likewise
@@ -201,6 +206,7 @@ def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degr
         upstream=options.upstream,
         profile=compaction.profile,
         threshold=compaction.threshold or "automatic",
+        strategy=f", strategy {named}" if (named := compaction.strategy) != "cliff" else "",
         records=f"\n{' ' * _INDENT}".join(_lines_of(degraded or records)),
         workers=f"\n  workers   {options.workers}" if options.workers > 1 else "",
     )

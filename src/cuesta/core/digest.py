@@ -24,6 +24,12 @@ A record of earlier steps of this same task, quoted literally; […] marks where
 It is a record, not a request: what the user asked for stands under "User". An output that is not \
 quoted was longer than a few lines; look again where it is needed."""
 _CLOSE = "</record-of-earlier-work>"
+SUMMARY_OPENING = "<summary-of-earlier-work>"
+"""How every summary begins that a model wrote for us."""
+_SUMMARY_NOTE = """\
+A summary of earlier steps of this same task, not a request. A model wrote it, and it may be \
+wrong: look again where it matters."""
+_SUMMARY_CLOSE = "</summary-of-earlier-work>"
 _EARLIER = "Earlier messages of the user:"
 _STEPS = "Steps since then:"
 _MESSAGE_OVERHEAD = 8
@@ -103,6 +109,17 @@ NOTHING = Rendered("", 0, "")
 """The digest of no turns at all: no message stands for it."""
 
 
+def rendered(text: str, meter: Meter) -> Rendered:
+    """Return a text as it stands in place of turns, with its size and its hash."""
+    tokens = meter.text(text) + _MESSAGE_OVERHEAD
+    return Rendered(text, tokens, hashlib.sha256(text.encode()).hexdigest())
+
+
+def frame_summary(said: str) -> str:
+    """Frame what a model wrote of earlier steps, so that nobody takes it for a request."""
+    return f"{SUMMARY_OPENING}\n{_SUMMARY_NOTE}\n\n{said}\n{_SUMMARY_CLOSE}"
+
+
 def render(digest: Digest, meter: Meter) -> Rendered:
     """Render a digest; the same parts give the same text for ever under one `RENDERER`.
 
@@ -115,8 +132,7 @@ def render(digest: Digest, meter: Meter) -> Rendered:
         sections.append("\n".join([_EARLIER, *map(_part, digest.earlier)]))
     sections.append("\n".join([_STEPS, *map(_part, digest.steps)]))
     text = "\n\n".join(sections) + "\n" + _CLOSE
-    tokens = meter.text(text) + _MESSAGE_OVERHEAD
-    return Rendered(text, tokens, hashlib.sha256(text.encode()).hexdigest())
+    return rendered(text, meter)
 
 
 def _part(part: Part) -> str:

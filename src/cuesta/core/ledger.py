@@ -14,7 +14,9 @@ from typing import Any
 from cuesta.core.errors import ConfigError
 from cuesta.core.policy import Policy
 
-ENTRY_VERSION = 1
+ENTRY_VERSION = 2
+_READABLE = (1, ENTRY_VERSION)
+"""Version 1 knew no strategy that clears: what it lacks has its default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,12 @@ class Cliff:
         family: The model's `key`: caches and thinking are bound to it.
         strip: Whether thinking is cut out of the kept ones of these messages.
         external: Whether anything but the estimate over the history caused or moved it.
-        digest: SHA-256 over the rendered digest, as hexadecimal; empty where there is none.
+        digest: SHA-256 over the rendered digest, as hexadecimal; empty where nothing stands in
+            place of what was folded.
         digest_tokens: Estimated size of the digest's message.
+        cleared: Results in the kept turns before this one are cleared; 0 clears none.
+        summary: Whether the digest is a summary that a model wrote. Its text is nowhere but in the
+            memory of the process that asked for it.
     """
 
     cut: int
@@ -45,6 +51,8 @@ class Cliff:
     external: bool
     digest: str
     digest_tokens: int
+    cleared: int = 0
+    summary: bool = False
 
 
 _CLIFF = tuple(field.name for field in fields(Cliff))
@@ -97,7 +105,7 @@ class Entry:
         """
         try:
             values: Mapping[str, Any] = json.loads(record)
-            if values["v"] != ENTRY_VERSION:
+            if values["v"] not in _READABLE:
                 raise ValueError(f"ledger entry of version {values['v']}")
             return cls(
                 policy=Policy.from_dict(values["policy"]),

@@ -54,6 +54,8 @@ class Policy:
     """No new cliff before the turns added since the last one hold this many tokens ..."""
     gap_share: float = 0.25
     """... and this part of the threshold."""
+    reclaim_tokens: int = 5000
+    """W: tokens of old results that have piled up before microcompaction clears them."""
     threshold: int = 0
     """Estimated tokens above which a cliff falls; 0 fixes it automatically, epoch by epoch."""
 
@@ -61,7 +63,8 @@ class Policy:
         """Refuse what makes no sense."""
         counts = (
             self.signature_chars, self.result_chars, self.error_chars, self.thought_chars,
-            self.human_chars, self.notice_chars, self.gap_tokens, self.threshold,
+            self.human_chars, self.notice_chars, self.gap_tokens, self.reclaim_tokens,
+            self.threshold,
         )  # fmt: skip
         if self.keep_turns < 1:
             raise ConfigError("keep_turns must be at least 1")
@@ -144,6 +147,7 @@ def ladder(policy: Policy) -> tuple[Policy, ...]:
         "reasoning": False,
         "human_share": min(policy.human_share, 0.1),
         "notice_chars": min(policy.notice_chars, 200),
+        "reclaim_tokens": 0,
     }
     barest = {"signature_chars": 40, "error_chars": 0, "human_share": 0.02, "notice_chars": 0}
     return (

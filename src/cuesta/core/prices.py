@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
+from typing import Any
 
 from cuesta.core.errors import UnknownModelError
 from cuesta.core.models import read_model
@@ -75,6 +76,11 @@ class PriceBook:
     """
 
     table: Mapping[str, Price] = field(default_factory=lambda: _TABLE)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let other processes have it: a read-only table cannot be sent to them."""
+        others = (getattr(self, other.name) for other in fields(self)[1:])
+        return type(self), (dict(self.table), *others)
 
     def price(self, model: str) -> Price:
         """Return the price of a model.

@@ -74,12 +74,14 @@ class Message:
         pinned: Whether folding it away would change the tools, so that its turn is kept whole.
         barrier: Whether no cut may cross it: a compaction made by the provider, who reads nothing
             that stands before it.
+        clearable: Positions of the results that may be cleared (`Dialect.cleared`).
     """
 
     role: Role
     blocks: tuple[Block, ...]
     pinned: bool = False
     barrier: bool = False
+    clearable: tuple[int, ...] = ()
 
 
 def block_hashes(message: Message) -> tuple[str, ...]:
@@ -107,6 +109,7 @@ class Outline:
         pinned: See `Message`.
         barrier: See `Message`.
         human: Whether a person speaks in it.
+        reclaim: The part of `tokens` that goes when its results are cleared.
     """
 
     digest: bytes
@@ -121,6 +124,22 @@ class Outline:
     pinned: bool = False
     barrier: bool = False
     human: bool = False
+    reclaim: int = 0
+
+
+CLEARED = "[old tool result cleared]"
+"""What stands in place of a cleared result."""
+_MARK = Block(BlockKind.RESULT, (CLEARED,))
+_LEAST = 4 * len(CLEARED)
+
+
+def is_worth_clearing(result: Block) -> bool:
+    """Tell whether a result is long enough for the mark to save anything, or holds pictures.
+
+    Blanks do not count: they weigh next to nothing.
+    """
+    shown = sum(len(text) - text.count(" ") - text.count("\n") for text in result.texts)
+    return result.media > 0 or shown > _LEAST
 
 
 _MESSAGE_OVERHEAD = 4
@@ -171,6 +190,10 @@ def outline(message: Message, digest: bytes, meter: Meter, *, human: bool) -> Ou
     """
     sizes = [(block, _block_tokens(block, meter)) for block in message.blocks]
     thoughts = [size for block, size in sizes if block.kind is BlockKind.THINKING]
+    reclaim = 0
+    if message.clearable:
+        mark = _block_tokens(_MARK, meter)
+        reclaim = sum(sizes[i][1] - mark for i in message.clearable)
     return Outline(
         digest=digest,
         role=message.role,
@@ -184,6 +207,7 @@ def outline(message: Message, digest: bytes, meter: Meter, *, human: bool) -> Ou
         pinned=message.pinned,
         barrier=message.barrier,
         human=human,
+        reclaim=reclaim,
     )
 
 
@@ -253,6 +277,7 @@ class Transcript:
 
 def _turn(span: Sequence[Outline], start: int, *, closed: bool | None = None) -> Turn:
     """Sum a turn up; whether it is closed is known already, or found out."""
+    pinned = any(o.pinned for o in span)
     return Turn(
         start=start,
         stop=start + len(span),
@@ -260,9 +285,10 @@ def _turn(span: Sequence[Outline], start: int, *, closed: bool | None = None) ->
         thinking=sum([o.thinking for o in span]),
         thinks=any(o.thinks for o in span),
         closed=_is_closed(span) if closed is None else closed,
-        pinned=any(o.pinned for o in span),
+        pinned=pinned,
         barrier=any(o.barrier for o in span),
         human=any(o.human for o in span),
+        reclaim=0 if pinned else sum([o.reclaim for o in span]),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from cuesta.core.lazy import Lazy
 
@@ -24,6 +24,7 @@ class Turn:
         pinned: Whether it stays whole, wherever the cut is.
         barrier: Whether no cut may cross it.
         human: Whether a person speaks in it.
+        reclaim: The part of `tokens` that goes when its results are cleared; 0 where it is pinned.
     """
 
     start: int
@@ -35,6 +36,7 @@ class Turn:
     pinned: bool
     barrier: bool
     human: bool
+    reclaim: int = 0
 
 
 _THINKS, _CLOSED, _PINNED, _BARRIER, _HUMAN = (1 << bit for bit in range(5))
@@ -60,6 +62,7 @@ class Sums:
         pinned: The part of it that stays whole, wherever the cut is.
         pinned_thinking: The part of that which is thinking.
         barriers: How many of them no cut may cross.
+        reclaim: The part of `tokens` that goes when results are cleared.
     """
 
     tokens: array[int]
@@ -67,16 +70,16 @@ class Sums:
     pinned: array[int]
     pinned_thinking: array[int]
     barriers: array[int]
+    reclaim: array[int]
 
     @classmethod
     def none(cls) -> Sums:
         """Return the totals over no turn."""
-        return cls(*(array("q", [0]) for _ in range(5)))
+        return cls(*(array("q", [0]) for _ in _SUMS))
 
     def until(self, count: int) -> Sums:
         """Return the totals over the first `count` turns."""
-        columns = (self.tokens, self.thinking, self.pinned, self.pinned_thinking, self.barriers)
-        return Sums(*(column[: count + 1] for column in columns))
+        return Sums(*(getattr(self, name)[: count + 1] for name in _SUMS))
 
     def add(self, turn: Turn) -> None:
         """Add the next turn; only whoever makes the totals may do so."""
@@ -86,6 +89,10 @@ class Sums:
         self.pinned.append(self.pinned[-1] + whole * turn.tokens)
         self.pinned_thinking.append(self.pinned_thinking[-1] + whole * turn.thinking)
         self.barriers.append(self.barriers[-1] + turn.barrier)
+        self.reclaim.append(self.reclaim[-1] + turn.reclaim)
+
+
+_SUMS = tuple(field.name for field in fields(Sums))
 
 
 class Turns(Lazy[Turn]):
@@ -150,7 +157,12 @@ class Turns(Lazy[Turn]):
             pinned=bool(flags & _PINNED),
             barrier=bool(flags & _BARRIER),
             human=bool(flags & _HUMAN),
+            reclaim=self.sums.reclaim[i + 1] - self.sums.reclaim[i],
         )
+
+    def reclaimed(self, cut: int, cleared: int) -> int:
+        """Return the tokens that go when the results of turns `cut` to `cleared` are cleared."""
+        return self.sums.reclaim[cleared] - self.sums.reclaim[cut] if cleared > cut else 0
 
     def within(self, messages: int) -> int:
         """Return how many turns stand whole within the first `messages` messages."""

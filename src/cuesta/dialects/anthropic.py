@@ -19,8 +19,9 @@ from typing import Any
 
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import COMMON
-from cuesta.core.transcript import Block, BlockKind, Message, Role
+from cuesta.core.transcript import CLEARED, Block, BlockKind, Message, Role, is_worth_clearing
 from cuesta.dialects.anthropic_usage import AnthropicUsageTap
+from cuesta.dialects.asking import answers, joined_texts
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.pictures import UNKNOWN, Size, encoded_size
@@ -43,6 +44,7 @@ _ROLES = {
 }
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _MEDIA = frozenset({"image", "document"})
+_PLAIN = _MEDIA | {"text"}
 _PINNED = frozenset({"tool_addition", "tool_removal"})
 _BARRIERS = frozenset({"compaction"})
 _DOCUMENT_TOKENS = 3000
@@ -83,11 +85,14 @@ class AnthropicDialect:
             raise RequestError("a message has an unknown role")
         content = _blocks(value.get("content"))
         kinds = {str(block.get("type")) for block in content}
+        blocks = tuple(map(_block, content))
+        pairs = enumerate(zip(content, blocks, strict=True))
         read = Message(
             role,
-            tuple(map(_block, content)),
+            blocks,
             pinned=bool(kinds & _PINNED),
             barrier=bool(kinds & _BARRIERS),
+            clearable=tuple(i for i, (raw, block) in pairs if _is_clearable(raw, block)),
         )
         return read, normalised_digest(_normalised(value, content))
 
@@ -105,6 +110,15 @@ class AnthropicDialect:
             return None
         return join_object({**members, "content": join_array(kept)})
 
+    def cleared(self, message: bytes) -> bytes:
+        """See `Dialect.cleared`."""
+        members = split_object(message)
+        content = members.get("content", b"")
+        if not content.startswith(b"["):
+            return message
+        blocks = [_cleared(block) for block in split_array(content)]
+        return join_object({**members, "content": join_array(blocks)})
+
     def with_digest(self, message: bytes, text: str) -> list[bytes]:
         """See `Dialect.with_digest`."""
         block = {"type": "text", "text": text}
@@ -113,6 +127,21 @@ class AnthropicDialect:
     def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
         """See `Dialect.splice`."""
         return join_object({**request.members, "messages": join_array(messages)})
+
+    def asking(self, request: Request, prompt: str, limit: int) -> bytes:
+        """See `Dialect.asking`; a subscription's login is refused without its system prompt."""
+        own = {
+            k: request.members[k] for k in ("model", "system", "metadata") if k in request.members
+        }
+        message = {"role": "user", "content": [{"type": "text", "text": prompt}]}
+        return join_object({**own, "max_tokens": dump(limit), "messages": dump([message])})
+
+    def said(self, content_type: str, answer: bytes) -> str:
+        """See `Dialect.said`."""
+        for value in answers(content_type, answer):
+            if value.get("stop_reason") in {"end_turn", "stop_sequence"}:
+                return joined_texts(value.get("content"), "text")
+        return ""
 
     def usage_tap(self, content_type: str) -> UsageTap:
         """See `Dialect.usage_tap`."""
@@ -149,6 +178,25 @@ def _normalised_block(block: Mapping[str, Any]) -> dict[str, Any]:
 def _is_thinking(block: bytes) -> bool:
     value = load(block)
     return isinstance(value, dict) and value.get("type") in _THINKING
+
+
+def _cleared(block: bytes) -> bytes:
+    value = load(block)
+    if not isinstance(value, dict) or not _is_clearable(value, _block(value)):
+        return block
+    return join_object({**split_object(block), "content": dump(CLEARED)})
+
+
+def _is_clearable(raw: Mapping[str, Any], block: Block) -> bool:
+    """Tell whether a block is a result of the client's, of text and media alone, worth clearing.
+
+    A reference to a tool in a result brings the tool.
+    """
+    if raw.get("type") != "tool_result" or not is_worth_clearing(block):
+        return False
+    content = raw.get("content")
+    parts = content if isinstance(content, list) else []
+    return all(isinstance(part, dict) and part.get("type") in _PLAIN for part in parts)
 
 
 def _block(block: Mapping[str, Any]) -> Block:

@@ -71,6 +71,13 @@ class Dialect(Protocol):
     def without_thinking(self, message: bytes) -> bytes | None:
         """Cut whole thinking blocks out of a raw message; None when that empties it."""
 
+    def cleared(self, message: bytes) -> bytes:
+        """Put the mark in place of the results in a raw message, but for those too short for it.
+
+        All else of it stays: ids, errors, what a person says beside them. What it clears is what
+        `parse` calls `clearable`.
+        """
+
     def with_digest(self, message: bytes, text: str) -> list[bytes]:
         """Return the raw message that a digest stands behind, and the digest as user text.
 
@@ -79,6 +86,25 @@ class Dialect(Protocol):
 
     def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
         """Return the body with other messages in place of its own."""
+
+    def asking(self, request: Request, prompt: str, limit: int) -> bytes:
+        """Return a request of our own to the same model, for text alone: no tools, no history.
+
+        Args:
+            request: The client's: what its login needs (a system prompt) is taken from it.
+            prompt: The question.
+            limit: Tokens that the answer may have, where the client's request shows how to say so.
+        """
+
+    def said(self, content_type: str, answer: bytes) -> str:
+        """Return what the model wrote in an answer to `asking`.
+
+        Empty where it refused or did not come to an end.
+
+        Args:
+            content_type: The answer's media type.
+            answer: Its decoded body.
+        """
 
     def usage_tap(self, content_type: str) -> UsageTap:
         """Return a tap for an answer of this content type."""

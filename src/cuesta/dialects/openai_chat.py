@@ -15,11 +15,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cuesta.core.errors import RequestError
-from cuesta.core.transcript import Block, BlockKind, Message, Role
+from cuesta.core.transcript import CLEARED, Block, BlockKind, Message, Role
+from cuesta.dialects.asking import answers, joined_texts
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.openai_usage import ChatUsageTap
-from cuesta.dialects.parts import arguments_of, content_blocks, parts_of, result_block
+from cuesta.dialects.parts import (
+    arguments_of,
+    content_blocks,
+    is_clearable,
+    parts_of,
+    result_block,
+)
 from cuesta.dialects.raw import (
     dump,
     join_array,
@@ -78,11 +85,19 @@ class OpenAIChatDialect:
             raise RequestError("a message has an unknown role")
         parts = parts_of(value.get("content"), "text")
         blocks = _blocks(value, parts)
-        return Message(role, tuple(blocks)), normalised_digest(_normalised(value, parts))
+        clearable = (0,) if _is_clearable(value, parts, blocks) else ()
+        read = Message(role, tuple(blocks), clearable=clearable)
+        return read, normalised_digest(_normalised(value, parts))
 
     def without_thinking(self, message: bytes) -> bytes | None:
         """See `Dialect.without_thinking`; no model behind this wire checks prefixes."""
         return message
+
+    def cleared(self, message: bytes) -> bytes:
+        """See `Dialect.cleared`."""
+        if not self.parse(message)[0].clearable:
+            return message
+        return join_object({**split_object(message), "content": dump(CLEARED)})
 
     def with_digest(self, message: bytes, text: str) -> list[bytes]:
         """See `Dialect.with_digest`."""
@@ -100,6 +115,25 @@ class OpenAIChatDialect:
     def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
         """See `Dialect.splice`."""
         return join_object({**request.members, "messages": join_array(messages)})
+
+    def asking(self, request: Request, prompt: str, limit: int) -> bytes:
+        """See `Dialect.asking`; servers differ in what they call the limit."""
+        limits = dict.fromkeys(("max_completion_tokens", "max_tokens"), dump(limit))
+        kept = {k: request.members[k] for k in ("model", "user") if k in request.members}
+        own = {k: limit for k, limit in limits.items() if k in request.members}
+        message = {"role": "user", "content": prompt}
+        return join_object({**kept, **own, "messages": dump([message])})
+
+    def said(self, content_type: str, answer: bytes) -> str:
+        """See `Dialect.said`."""
+        for value in answers(content_type, answer):
+            choices = value.get("choices")
+            first = choices[0] if isinstance(choices, list) and choices else None
+            if isinstance(first, dict) and first.get("finish_reason") == "stop":
+                message = first.get("message")
+                content = message.get("content") if isinstance(message, dict) else None
+                return content if isinstance(content, str) else joined_texts(content, "text")
+        return ""
 
     def usage_tap(self, content_type: str) -> UsageTap:
         """See `Dialect.usage_tap`."""
@@ -120,6 +154,12 @@ def _blocks(message: Mapping[str, Any], parts: list[dict[str, Any]]) -> list[Blo
     thoughts = (message.get(key) for key in _REASONING)
     thinking = [Block(BlockKind.THINKING, (text,)) for text in thoughts if isinstance(text, str)]
     return [*thinking, *content_blocks(parts), *_calls(message)]
+
+
+def _is_clearable(
+    message: Mapping[str, Any], parts: list[dict[str, Any]], blocks: Sequence[Block]
+) -> bool:
+    return message.get("role") in _RESULT_ROLES and is_clearable(parts, blocks[0])
 
 
 def _calls(message: Mapping[str, Any]) -> list[Block]:

@@ -20,17 +20,25 @@ from typing import Any
 
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import COMMON
-from cuesta.core.transcript import Block, BlockKind, Message, Role
+from cuesta.core.transcript import CLEARED, Block, BlockKind, Message, Role
+from cuesta.dialects.asking import answers, joined_texts
 from cuesta.dialects.base import Request, UsageTap
 from cuesta.dialects.bodies import length, number, read_body
 from cuesta.dialects.openai_usage import ResponsesUsageTap
-from cuesta.dialects.parts import arguments_of, content_blocks, parts_of, result_block
+from cuesta.dialects.parts import (
+    arguments_of,
+    content_blocks,
+    is_clearable,
+    parts_of,
+    result_block,
+)
 from cuesta.dialects.raw import (
     dump,
     join_array,
     join_object,
     load,
     normalised_digest,
+    split_object,
 )
 from cuesta.protocols.sidecalls import RequestFacts
 
@@ -64,6 +72,10 @@ _SERVED = frozenset({
 _BARRIERS = frozenset({"compaction", "context_compaction", "item_reference"})
 _PINNED = frozenset({"additional_tools", "mcp_list_tools", "tool_search_output"})
 """Items that bring tools: folded away, the tools would go with them."""
+_OWN = ("model", "instructions", "store", "stream")
+"""Members without which a login or a contract would refuse the request."""
+_CLEARABLE = frozenset({"function_call_output", "custom_tool_call_output"})
+"""Outputs that may be any text; the others have a form of their own."""
 _PREAMBLE = 8
 """Items at the beginning among which a client's own tools stand."""
 
@@ -114,6 +126,12 @@ class OpenAIResponsesDialect:
         """See `Dialect.without_thinking`; no model behind this wire checks prefixes."""
         return message
 
+    def cleared(self, message: bytes) -> bytes:
+        """See `Dialect.cleared`."""
+        if not self.parse(message)[0].clearable:
+            return message
+        return join_object({**split_object(message), "output": dump(CLEARED)})
+
     def with_digest(self, message: bytes, text: str) -> list[bytes]:
         """See `Dialect.with_digest`."""
         part = {"type": "input_text", "text": text}
@@ -122,6 +140,30 @@ class OpenAIResponsesDialect:
     def splice(self, request: Request, messages: Sequence[bytes]) -> bytes:
         """See `Dialect.splice`."""
         return join_object({**request.members, "input": join_array(messages)})
+
+    def asking(self, request: Request, prompt: str, limit: int) -> bytes:
+        """See `Dialect.asking`.
+
+        Behind a ChatGPT login a request must be streamed, not stored, and say nothing of a limit.
+        """
+        own = {k: request.members[k] for k in _OWN if k in request.members}
+        if "max_output_tokens" in request.members:
+            own["max_output_tokens"] = dump(limit)
+        part = {"type": "input_text", "text": prompt}
+        item = {"type": "message", "role": "user", "content": [part]}
+        return join_object({**own, "input": dump([item])})
+
+    def said(self, content_type: str, answer: bytes) -> str:
+        """See `Dialect.said`; of a stream, what its last event tells or the items before it."""
+        items: list[Any] = []
+        for value in answers(content_type, answer):
+            items.append(value.get("item"))
+            response = value.get("response", value)
+            if isinstance(response, dict) and response.get("status") == "completed":
+                output = response.get("output") or items
+                written = [i for i in output if isinstance(i, dict) and i.get("type") == "message"]
+                return "".join(joined_texts(i.get("content"), "output_text") for i in written)
+        return ""
 
     def usage_tap(self, content_type: str) -> UsageTap:
         """See `Dialect.usage_tap`."""
@@ -163,7 +205,11 @@ def _item(item: Mapping[str, Any], kind: str) -> Message:
     if kind == "reasoning":
         return Message(Role.ASSISTANT, (_reasoning(item),))
     if kind.endswith(("_call_output", "_approval_response")) or kind == "tool_search_output":
-        return Message(Role.USER, (_output(item),), pinned=kind in _PINNED)
+        output = _output(item)
+        clearable = kind in _CLEARABLE and is_clearable(_parts(item, "output"), output)
+        return Message(
+            Role.USER, (output,), pinned=kind in _PINNED, clearable=(0,) if clearable else ()
+        )
     if kind.endswith("_call") or kind in _ARGUMENTS or kind in _SERVED:
         return Message(Role.ASSISTANT, (_call(item, kind),))
     opaque = Block(BlockKind.OPAQUE, name=kind, weight=COMMON.text(json.dumps(item)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cuesta.core.errors import RequestError
 from cuesta.core.meter import COMMON
-from cuesta.core.transcript import Block, BlockKind
+from cuesta.core.transcript import Block, BlockKind, is_worth_clearing
 from cuesta.dialects.pictures import UNKNOWN, Size, url_size
 
 _TEXTS = frozenset({"text", "input_text", "output_text", "refusal", "summary_text"})
@@ -67,6 +67,12 @@ def _picture(part: Mapping[str, Any]) -> Size:
 def is_media(part: Mapping[str, Any]) -> bool:
     """Tell whether a part is an image, a document or a recording."""
     return part.get("type") in _IMAGES | _FILES
+
+
+def is_clearable(parts: Sequence[Mapping[str, Any]], result: Block) -> bool:
+    """Tell whether an output is of text and media alone, and worth clearing."""
+    plain = all(part.get("type") in _TEXTS or is_media(part) for part in parts)
+    return plain and is_worth_clearing(result)
 
 
 def content_blocks(parts: list[dict[str, Any]]) -> list[Block]:

@@ -19,7 +19,7 @@ from cuesta.exchange.memory import Frozen, Recent, Seen, size
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Attempt, Plan, Planner
 from cuesta.exchange.reading import Reader
-from cuesta.strategies.cliff import CliffStrategy
+from cuesta.strategies.registry import ASKING, strategy
 
 _LISTS = {"openai_responses": "input"}
 _DIGEST = b'"' + OPENING.encode()
@@ -61,8 +61,10 @@ class Compactor:
         frozen: Recent[bytes, Frozen] = Recent(1 << 20, size)
         seen: Recent[bytes, Seen] = Recent(1)
         chosen = options or CompactionOptions()
+        if chosen.strategy in ASKING:
+            raise ConfigError(f"strategy `{chosen.strategy}` asks the model: only a proxy can")
         reader = Reader(self._dialect, self._dialect.name, seed=0)
-        self._planner = Planner(reader, CliffStrategy(), chosen, (frozen, seen))
+        self._planner = Planner(reader, strategy(chosen.strategy), chosen, (frozen, seen))
 
     def compact(
         self, messages: Sequence[Any], *, system: object = None, tools: object = None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from cuesta.core.errors import RequestError
 from cuesta.core.models import read_model
 from cuesta.core.readings import Bill
+from cuesta.core.usage import Usage
 from cuesta.dialects.base import Dialect
 from cuesta.dialects.refusals import Refusal, refusal, too_long
 from cuesta.dialects.registry import DIALECTS, Claim, claim
@@ -34,7 +35,7 @@ from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Attempt, Plan, Planner
 from cuesta.exchange.reading import BLOCK, Reader
 from cuesta.strategies.base import Strategy
-from cuesta.strategies.cliff import CliffStrategy
+from cuesta.strategies.registry import strategy as named
 from cuesta.trace.event import TraceEvent
 
 _NOTE_BYTES = 200
@@ -56,6 +57,7 @@ class _Visit:
     demand: str = ""
     bound_before: bool = False
     refused: list[Refusal] = field(default_factory=list)
+    asked: list[Usage | None] = field(default_factory=list)
     attempt: Attempt = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +67,7 @@ class _Visit:
         """Begin another try, with what is known by now."""
         self.attempt = Attempt(
             self.body, self.claim.counts, self.rung, self.demand,
-            upstream=self.upstream, tenant=self.tenant,
+            upstream=self.upstream, tenant=self.tenant, asked=self.asked,
         )  # fmt: skip
 
     def forget(self) -> None:
@@ -81,6 +83,7 @@ class _Books:
     conversation: str = ""
     previous: Seen | None = None
     refused: int = 0
+    asked: Usage | None = None
 
 
 class Engine:
@@ -89,7 +92,7 @@ class Engine:
     Args:
         options: How requests are compacted.
         seed: Any number that a stranger cannot guess; the same bytes are sent whatever it is.
-        strategy: When to drop.
+        strategy: When to drop; by default the one that the options name.
         dialects: The wire APIs by name.
         block: Bytes between two places at which a body's known beginning is recognised.
 
@@ -109,7 +112,7 @@ class Engine:
         self._options = options
         self._frozen: Recent[bytes, Frozen] = Recent(_FROZEN_BYTES, size)
         self._seen: Recent[bytes, Seen] = Recent(_REQUESTS)
-        chosen = strategy or CliffStrategy()
+        chosen = strategy or named(options.strategy)
         self._planners = {
             name: Planner(
                 Reader(dialect, options.realm(name), seed, block),
@@ -143,6 +146,8 @@ class Engine:
         else:
             plan, answered = yield from self._sent(visit, plan)
         books.refused = len(visit.refused)
+        billed = [usage for usage in visit.asked if usage is not None]
+        books.asked = sum(billed, Usage()) if billed else None
         if not claimed.counts:
             self._keep_bill(plan, answered)
         yield Record(_event(arrived, answered, plan, books, shadow=self._options.shadow))
@@ -329,10 +334,12 @@ def _event(
         previous_raw_tokens=previous.raw_tokens if previous else 0,
         previous_at=previous.at if previous else 0.0,
         threshold=plan.threshold,
+        strategy=plan.strategy,
         status=answered.status,
         usage=answered.usage,
         subscription=_is_subscription(arrived),
         refused=books.refused,
+        asked=books.asked,
         seconds=answered.at - arrived.at,
         aborted=answered.aborted,
         run=arrived.run,

@@ -68,6 +68,35 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the model something of our own, with the client's credentials; it is billed.
+
+    It goes to where the request itself would go. Answered by `Told`; an error that is thrown in its
+    place costs the conversation nothing but the answer.
+
+    Attributes:
+        body: The bytes to send.
+        dialect: Whose answer it is.
+    """
+
+    body: bytes
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the model answered to `Ask`.
+
+    Attributes:
+        text: All of its text; empty where it refused, did not come to an end, or said nothing.
+        usage: What was billed, or None.
+    """
+
+    text: str
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Send:
     """Send the request upstream and wait for the head of its answer.
 
@@ -155,7 +184,7 @@ class Done:
     """A command was carried out."""
 
 
-Command: TypeAlias = LookUp | Commit | Send | Refuse | Relay | Record
-Event: TypeAlias = Found | Accepted | Refused | Answered | Done
+Command: TypeAlias = LookUp | Commit | Ask | Send | Refuse | Relay | Record
+Event: TypeAlias = Found | Told | Accepted | Refused | Answered | Done
 Exchange: TypeAlias = Generator[Command, Event, None]
 """One request from arrival to record: started with `send(None)`, ends with `StopIteration`."""

@@ -40,11 +40,13 @@ class Columns:
     Attributes:
         tokens: Estimated sizes.
         thinking: The parts of them that are thinking.
+        reclaim: The parts of them that go when results are cleared.
         flags: Roles, and what is true of each.
     """
 
     tokens: array[int]
     thinking: array[int]
+    reclaim: array[int]
     flags: bytes
 
     def __len__(self) -> int:
@@ -65,6 +67,7 @@ class Columns:
             pinned=bool(flags & _PINNED),
             barrier=bool(flags & _BARRIER),
             human=bool(flags & _HUMAN),
+            reclaim=self.reclaim[i],
         )
 
     def extended(self, count: int, outlines: Sequence[Outline]) -> Columns:
@@ -72,11 +75,12 @@ class Columns:
         return Columns(
             self.tokens[:count] + array("q", [o.tokens for o in outlines]),
             self.thinking[:count] + array("q", [o.thinking for o in outlines]),
+            self.reclaim[:count] + array("q", [o.reclaim for o in outlines]),
             self.flags[:count] + bytes(map(_flags, outlines)),
         )
 
 
-NO_COLUMNS = Columns(array("q"), array("q"), b"")
+NO_COLUMNS = Columns(array("q"), array("q"), array("q"), b"")
 
 
 class Outlines(Lazy[Outline]):

@@ -5,9 +5,10 @@ Flags, environment variables and the configuration file are derived from these f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cuesta.core.policy import Policy, profile
+from cuesta.strategies.registry import STRATEGIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,19 @@ class CompactionOptions:
             "help": "what is kept, cut and dropped: `default`, or `paper` (to the letter)",
             "choices": ("default", "paper"),
         },
+    )
+    strategy: str = field(
+        default="cliff",
+        metadata={
+            "help": "when to drop, and from where: `cliff`, one drop at the threshold; `keep_all`,"
+            " never; `sliding_window`, the oldest turns at every step; `microcompaction`, only old"
+            " tool results; `summary`, for a summary that the model is asked for and bills",
+            "choices": tuple(STRATEGIES),
+        },
+    )
+    reclaim: int = field(
+        default=5_000,
+        metadata={"help": "tokens of old tool results that pile up before microcompaction clears"},
     )
     threshold: int = field(
         default=0,
@@ -51,4 +65,5 @@ class CompactionOptions:
         Raises:
             ConfigError: If the profile is unknown or a number makes no sense.
         """
-        return profile(self.profile, threshold=self.threshold)
+        policy = profile(self.profile, threshold=self.threshold)
+        return replace(policy, reclaim_tokens=self.reclaim)

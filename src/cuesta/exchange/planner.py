@@ -6,7 +6,7 @@ Whatever goes wrong here is caught in one place, `engine.Engine`, and answered b
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from cuesta.core.chain import NO_LINKS, Links, NewestFirst, stem
 from cuesta.core.compact import Source, fold
@@ -17,15 +17,17 @@ from cuesta.core.models import checks_prefixes, read_model, window_of
 from cuesta.core.policy import Policy, ladder
 from cuesta.core.readings import Bill
 from cuesta.core.transcript import block_hashes
+from cuesta.core.usage import Usage
 from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.reading import Reader, Reading
+from cuesta.exchange.summaries import LOST, Summaries, without_summary
 from cuesta.exchange.view import View, sent_tokens, view
 from cuesta.protocols.lexicon import HarnessLexicon
 from cuesta.protocols.sidecalls import side_call
 from cuesta.protocols.summaries import asks_for_summary
-from cuesta.strategies.base import Case, Keep, Replace, Strategy
+from cuesta.strategies.base import AskModel, Case, Keep, Replace, Strategy
 
 _LEXICON = HarnessLexicon()
 _NOBODY = Found(None, None)
@@ -48,6 +50,7 @@ class Plan:
         sent_tokens: Estimated prompt tokens of what is sent.
         threshold: In force for the next cliff, in tokens; 0 where none is fixed yet.
         rung: The step of the policy's ladder in force.
+        strategy: The strategy that decided; empty where none was asked.
         window: The model's context window in tokens; 0 where it is not known.
     """
 
@@ -63,6 +66,7 @@ class Plan:
     sent_tokens: int = 0
     threshold: int = 0
     rung: int = 0
+    strategy: str = ""
     window: int = 0
 
 
@@ -79,6 +83,7 @@ class Attempt:
         committing: Whether a new cliff may have been written by now.
         upstream: The host that the request is for.
         tenant: Who asks; see `events.Arrived`.
+        asked: What questions of our own were billed in this exchange, None where that is not known.
     """
 
     body: bytes
@@ -89,6 +94,7 @@ class Attempt:
     committing: bool = False
     upstream: str = ""
     tenant: str = ""
+    asked: list[Usage | None] = field(default_factory=list)
 
 
 class Planner:
@@ -115,6 +121,7 @@ class Planner:
         self._ladder = ladder(options.policy())
         self._window = options.window
         self._frozen, self._seen = memory
+        self._summaries = Summaries(reader.dialect, asks=not options.shadow)
         self._treatments: Recent[tuple[str, str, str], bool] = Recent(10_000)
         self._digests: Recent[tuple[object, ...], Rendered] = Recent(
             3 << 20, lambda rendered: len(rendered.text) + 200
@@ -163,9 +170,31 @@ class Planner:
             return Plan(
                 None, "keep", decision.reason, request.model, links, reading.whole.head,
                 raw_tokens=tokens, sent_tokens=tokens, threshold=decision.threshold,
-                window=case.window or 0,
+                strategy=self._strategy.name, window=case.window or 0,
             )  # fmt: skip
+        if isinstance(decision, AskModel):
+            decision = yield from self._summary(attempt, reading, case, decision)
         return (yield from self._replace(attempt, reading, case, found, decision))
+
+    def _summary(
+        self, attempt: Attempt, reading: Reading, case: Case, wanted: AskModel
+    ) -> Generator[Command, Event, Replace]:
+        """Have a summary written; where there is none to be had, a digest stands in its place."""
+        *before, cliff = wanted.cliffs
+        previous = before[-1].cut if before else 0
+        digest, reason = None, wanted.reason
+        if not attempt.read_only and not attempt.asked:
+            source = Source(case.transcript, reading.message, _LEXICON, reading.memo)
+            digest = yield from self._summaries.write(
+                source, reading, wanted.cliffs, case, attempt.asked
+            )  # fmt: skip
+        if digest is None:
+            reason += "; a digest in place of a summary"
+        stands = digest or case.render(previous, cliff.cut, cliff.threshold)
+        cliff = replace(
+            cliff, digest=stands.hash, digest_tokens=stands.tokens, summary=digest is not None
+        )
+        return Replace((*before, cliff), new=True, reason=reason)
 
     def _found(self, attempt: Attempt, reading: Reading) -> Generator[Command, Event, Found]:
         """Find the epoch in force.
@@ -223,6 +252,7 @@ class Planner:
     def _case(self, attempt: Attempt, reading: Reading, found: Found) -> Case:
         """Lay a request before the strategy."""
         policy = self._ladder[attempt.rung]
+        lost = found.entry is not None and self._summaries.is_lost(found.entry)
         fixed = self._reader.fixed(reading)
         model = read_model(reading.request.model)
         return Case(
@@ -231,13 +261,13 @@ class Planner:
             model=model,
             window=self._window or window_of(model),
             policy=policy,
-            known=found.entry,
+            known=without_summary(found.entry) if found.entry and lost else found.entry,
             answered=found.key == reading.links[-1],
             render=lambda previous, cut, threshold: self._render(
                 reading, policy, (previous, cut), threshold
             ),
             binds_thinking=self.binds_thinking(attempt, reading.request.model),
-            demand=attempt.demand or self._stale(reading, found.entry),
+            demand=attempt.demand or (LOST if lost else self._stale(reading, found.entry)),
             bill=self._bill(reading.links, model.key),
         )
 
@@ -256,8 +286,10 @@ class Planner:
         return "" if same else "the digest renders to other bytes"
 
     def _digest(self, reading: Reading, entry: Entry) -> Rendered:
-        """Render the digest in force from the request's own messages."""
+        """Render the digest in force, if there is one, from the request's own messages."""
         last = entry.cliffs[-1]
+        if last.summary or not last.digest:
+            return self._summaries.of(last) or NOTHING
         previous = entry.cliffs[-2].cut if len(entry.cliffs) > 1 else 0
         return self._render(reading, entry.policy, (previous, last.cut), last.threshold)
 
@@ -307,7 +339,7 @@ class Planner:
             if not attempt.read_only:
                 attempt.committing = True
                 yield Commit(links[-1], entry)
-                if cliff.external and len(links) > 1:
+                if (cliff.external or cliff.summary) and len(links) > 1:
                     began = block_hashes(reading.message(len(links) - 1))
                     yield Commit(stem(links), replace(entry, stem=began))
                 if not entry.foreign:
@@ -321,6 +353,7 @@ class Planner:
             sent_tokens=case.fixed + sent_tokens(transcript, cliff),
             threshold=cliff.threshold,
             rung=entry.rung,
+            strategy=entry.strategy,
             window=case.window or 0,
         )  # fmt: skip
 

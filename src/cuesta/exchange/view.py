@@ -1,7 +1,8 @@
 """A request's messages as they are sent under a cliff.
 
 Head, digest, kept turns. Kept messages are the client's own bytes but for whole thinking blocks cut
-out of the turns that stood when the cliff fell, and messages that this empties.
+out of the turns that stood when the cliff fell, messages that this empties, and results that the
+cliff cleared.
 """
 
 from __future__ import annotations
@@ -53,10 +54,13 @@ def view(
     behind = dialect.with_digest(raw[anchor], digest) if digest else [raw[anchor]]
     pieces += [(anchor, piece) for piece in behind]
     pieces += [(i, raw[i]) for i in range(anchor + 1, transcript.head)]
+    cleared = transcript.turns[cliff.cleared - 1].stop if cliff.cleared else 0
     for turn in transcript.kept(cliff.cut, len(transcript.turns)):
         for i in range(turn.start, turn.stop):
             thinks = cliff.strip and i < cliff.messages and transcript.outlines[i].thinks
             piece = dialect.without_thinking(raw[i]) if thinks else raw[i]
+            if i < cleared and not turn.pinned and transcript.outlines[i].reclaim:
+                piece = dialect.cleared(raw[i])
             if piece is not None:
                 pieces.append((i, piece))
     return View(pieces)
@@ -71,4 +75,5 @@ def sent_tokens(transcript: Transcript, cliff: Cliff) -> int:
         + cliff.digest_tokens
         + sum(turn.tokens for turn in kept)
         - sum(turn.thinking for turn in stripped)
+        - transcript.turns.reclaimed(cliff.cut, cliff.cleared)
     )

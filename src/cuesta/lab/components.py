@@ -97,19 +97,24 @@ class Components:
             replay: The session under a strategy.
             cached: How many tokens of each step's prompt were read from the cache.
         """
-        prompt, at = Parts(), 0
+        prompt, last = Parts(), None
         for number, (step, read) in enumerate(zip(replay.steps, cached, strict=True)):
+            if step.ours:
+                yield Made(Parts(task=step.prompt), Parts(task=read), Parts(thoughts=step.output))
+                continue
             call = self._prepared.calls[step.call]
-            before = prompt
             layout = replay.layouts.get(number)
-            if layout is None:
-                prompt = before + self._sums[call.at] - self._sums[at]
-                found = before
+            if layout is None and last is not None:
+                answer = self._sums[self._prepared.answered(last)] - self._sums[last.at]
+                known = min(read, prompt.total)
+                found = prompt.scaled(known) + answer.scaled(read - known)
+                prompt += self._sums[call.at] - self._sums[last.at]
             else:
-                prompt = self._laid_out(layout, replay.digests)
-                found = self._beginning(layout, replay.digests, read)
-            at = call.at
-            yield Made(prompt, found.scaled(read), self._output(step.call))
+                pieces = [(self._piece(p, replay.digests), p[1]) for p in layout or ()]
+                prompt = sum((parts for parts, _ in pieces), Parts())
+                found = _beginning(pieces, read)
+            last = call
+            yield Made(prompt, found, self._output(step.call))
 
     @cached_property
     def _sums(self) -> Sequence[Parts]:
@@ -136,20 +141,6 @@ class Components:
     def _estimate(self, role: Role, block: Block) -> int:
         return outline(Message(role, (block,)), b"", self._meter, human=False).tokens
 
-    def _laid_out(self, layout: Sequence[Piece], digests: Mapping[str, Digest]) -> Parts:
-        return sum((self._piece(piece, digests) for piece in layout), Parts())
-
-    def _beginning(
-        self, layout: Sequence[Piece], digests: Mapping[str, Digest], tokens: int
-    ) -> Parts:
-        """Return what the pieces are made of that the first `tokens` tokens reach into."""
-        found = Parts()
-        for piece in layout:
-            if found.total >= tokens:
-                break
-            found += self._piece(piece, digests)
-        return found
-
     def _piece(self, piece: Piece, digests: Mapping[str, Digest]) -> Parts:
         (i, treatment), tokens = piece
         if i == FIXED:
@@ -175,6 +166,17 @@ _OF_PARTS = {
     PartKind.ERROR: "results",
     PartKind.MEDIA: "results",
 }
+
+
+def _beginning(pieces: Sequence[tuple[Parts, int]], tokens: int) -> Parts:
+    """Return what the first tokens of some pieces are made of."""
+    found, left = Parts(), tokens
+    for parts, size in pieces:
+        if left <= 0:
+            break
+        found += parts.scaled(min(left, size))
+        left -= size
+    return found
 
 
 def _name(message: Message, block: Block) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from statistics import median
 
@@ -33,6 +33,8 @@ from cuesta.trace.session import Call, Session
 
 _CREDIBLE = (0.25, 4.0)
 """Ratios of bill to estimate between which a span's bill is believed."""
+_REMEMBERED = 500_000
+"""Calls times messages of a session up to which its transcripts are remembered: some 20 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Prepared:
     fixed: int
     hidden: int
     scale: float
+    _untils: dict[int, Transcript] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def calls(self) -> Sequence[Call]:
@@ -98,6 +101,14 @@ class Prepared:
 
     def until(self, at: int) -> Transcript:
         """Return the conversation as it was when it held `at` messages."""
+        known = self._untils.get(at)
+        if known is None:
+            known = self._until(at)
+            if len(self.calls) * len(self.read) < _REMEMBERED:
+                self._untils[at] = known
+        return known
+
+    def _until(self, at: int) -> Transcript:
         whole = self.transcript
         count = whole.turns.within(at)
         begin = whole.turns.stops[count - 1] if count else 0
@@ -154,9 +165,11 @@ def _places(message: Message) -> int:
 
 
 def _sized(outline: Outline, tokens: int) -> Outline:
-    """Give an outline another size, its thinking in proportion."""
-    thinking = outline.thinking * tokens // outline.tokens if outline.tokens else 0
-    return replace(outline, tokens=tokens, thinking=thinking)
+    """Give an outline another size, its thinking and what can be cleared in proportion."""
+    thinking, reclaim = outline.thinking, outline.reclaim
+    if outline.tokens:
+        thinking, reclaim = (part * tokens // outline.tokens for part in (thinking, reclaim))
+    return replace(outline, tokens=tokens, thinking=thinking, reclaim=reclaim)
 
 
 def _spans(session: Session, totals: Sequence[int]) -> Iterator[tuple[int, int, int]]:

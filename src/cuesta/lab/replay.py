@@ -16,16 +16,23 @@ from cuesta.core.digest import NOTHING, RENDERER, Digest, Rendered, render
 from cuesta.core.ledger import Cliff, Entry
 from cuesta.core.meter import round_up
 from cuesta.core.models import checks_prefixes, window_of
-from cuesta.core.policy import Policy
+from cuesta.core.policy import AUTOMATIC_FLOOR, Policy
 from cuesta.core.transcript import Transcript
+from cuesta.exchange.summaries import LIMIT
 from cuesta.lab.prepared import Prepared, meter_of
 from cuesta.protocols.lexicon import HarnessLexicon
-from cuesta.strategies.base import Case, Replace, Strategy
+from cuesta.strategies.base import AskModel, Case, Replace, Strategy
 from cuesta.trace.session import Call
 
 _LEXICON = HarnessLexicon()
 FIXED, DIGEST = -2, -1
 """What a piece is that stands for no message."""
+_QUESTION = 250
+"""Tokens of the words that ask for a summary."""
+_ROOM = 0.8
+"""The part of a known window that they and the record may take."""
+_LEAST_DROP = 0.1
+"""A billed prompt that shrinks by less is no cliff: providers leave out old thinking themselves."""
 
 Piece: TypeAlias = "tuple[tuple[int, str], int]"
 """What a stretch of a prompt is, and its tokens: (message, treatment), or (`DIGEST`, its hash)."""
@@ -92,12 +99,13 @@ def replay(prepared: Prepared, strategy: Strategy, policy: Policy) -> Replay:
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
-    """The step before: its call, the cliff in force, and its prompt's tokens."""
+class _Now:
+    """Where a replay stands: a call and its number, the transcript at it, the cliff in force."""
 
+    number: int
     call: Call
+    transcript: Transcript
     cliff: Cliff | None
-    prompt: int
 
 
 class _Replayer:
@@ -111,25 +119,30 @@ class _Replayer:
         self._digests: dict[str, Digest] = {}
         self._layouts: dict[int, Sequence[Piece]] = {}
         self._known: Entry | None = None
+        self._own: list[Step] = []
 
     def run(self) -> Replay:
         steps: list[Step] = []
         cliffs: list[Cliff | None] = []
-        before: _Before | None = None
+        before: _Now | None = None
+        sent = 0
         for number, call in enumerate(self._prepared.calls):
-            cliff = self._decide(call, self._transcript(call))
-            step = self._step(number, call, cliff, before)
+            transcript = self._transcript(call)
+            now = _Now(number, call, transcript, self._decide(number, call, transcript))
+            steps += self._own
+            cliffs += [now.cliff] * len(self._own)
+            step = self._step(len(steps), now, before, sent)
             steps.append(step)
-            cliffs.append(cliff)
-            before = _Before(call, cliff, step.prompt)
+            cliffs.append(now.cliff)
+            before, sent = now, step.prompt
         return Replay(tuple(steps), tuple(cliffs), self._layouts, self._digests)
 
     def _transcript(self, call: Call) -> Transcript:
         transcript = self._prepared.until(call.at)
         return transcript.to_first_human() if self._policy.head_to_first_human else transcript
 
-    def _decide(self, call: Call, transcript: Transcript) -> Cliff | None:
-        """Ask the strategy; return the cliff in force, or None."""
+    def _decide(self, number: int, call: Call, transcript: Transcript) -> Cliff | None:
+        """Ask the strategy; return the cliff in force, or None. What it asks itself is noted."""
         prepared, policy = self._prepared, self._policy
         model = prepared.model(call)
         fixed = prepared.fixed
@@ -147,11 +160,45 @@ class _Replayer:
             binds_thinking=checks_prefixes(model),
         )
         decision = self._strategy.decide(case)
+        self._own = []
+        if isinstance(decision, AskModel):
+            self._own = [self._asked(number, call, case, decision.cliffs)]
+            decision = self._written(number, case, decision)
         if not isinstance(decision, Replace):
             return None
         if decision.new or self._known is None:
             self._known = Entry(policy, self._strategy.name, RENDERER, decision.cliffs)
         return self._known.cliffs[-1]
+
+    def _asked(self, number: int, call: Call, case: Case, cliffs: Sequence[Cliff]) -> Step:
+        """Return the call that has a summary written: a question of its own, cached nowhere.
+
+        It holds all that the cliff folds, with the summary before it, as far as there is room (see
+        `exchange.summaries`); the answer is as long as summaries are taken to be.
+        """
+        *before, cliff = cliffs
+        earlier = [c for c in before if c.summary]
+        sums, since = case.transcript.turns.sums.tokens, earlier[-1].cut if earlier else 0
+        record = sums[cliff.cut] - sums[since] + (earlier[-1].digest_tokens if earlier else 0)
+        window = case.window
+        room = (
+            int(_ROOM * window) - LIMIT if window else max(case.policy.threshold, AUTOMATIC_FLOOR)
+        )
+        prompt = _QUESTION + min(record, room)
+        return Step(number, call.model, prompt, 0, 0, cliff.digest_tokens, ours=True)
+
+    def _written(self, number: int, case: Case, wanted: AskModel) -> Replace:
+        """Put a summary in its place; where it saves nothing, a digest, as the exchange does."""
+        *before, cliff = wanted.cliffs
+        previous = before[-1].cut if before else 0
+        sums = case.transcript.turns.sums.tokens
+        if cliff.digest_tokens < sums[cliff.cut] - sums[previous]:
+            cliff = replace(cliff, digest=f"summary {number}")
+            self._digests[cliff.digest] = Digest((), ())
+        else:
+            text = case.render(previous, cliff.cut, cliff.threshold)
+            cliff = replace(cliff, digest=text.hash, digest_tokens=text.tokens, summary=False)
+        return Replace((*before, cliff), new=True, reason=wanted.reason)
 
     def _render(self, transcript: Transcript, what: tuple[int, int, int]) -> Rendered:
         """Render a digest, its size anchored as messages of the session are."""
@@ -168,43 +215,45 @@ class _Replayer:
             self._digests[known.hash] = digest
         return known
 
-    def _step(self, number: int, call: Call, cliff: Cliff | None, before: _Before | None) -> Step:
-        prepared = self._prepared
-        step = Step(number, call.model, 0, 0, 0, prepared.output(call), prepared.fixed)
+    def _step(self, place: int, now: _Now, before: _Now | None, sent: int) -> Step:
+        """Size a call that is the step at `place`; `sent` was the prompt of the call before it."""
+        prepared, call = self._prepared, now.call
+        prompt, common, answered, behind, gap, moved = 0, 0, 0, 0, 0.0, False
         if before is None:
-            self._layouts[number] = new = self._pieces(call, cliff)
-            return replace(step, prompt=_size(new))
-        last = before.call
-        step = replace(step, gap=call.time - last.time if call.time and last.time else 0.0)
-        if before.cliff == cliff and last.at <= call.at:
+            prompt = _size(self._laid_out(place, now))
+        elif before.cliff == now.cliff and before.call.at <= call.at:
+            last = before.call
             grown = prepared.sums[call.at] - prepared.sums[last.at]
+            prompt, common = sent + grown, sent
+            answered = min(prepared.echo(last), grown)
             behind = prepared.places[call.at] - prepared.places[last.at]
-            step = replace(
-                step, prompt=before.prompt + grown, common=before.prompt,
-                answered=min(prepared.echo(last), grown), behind=behind,
-            )  # fmt: skip
         else:
-            old, new = self._pieces(last, before.cliff), self._pieces(call, cliff)
-            self._layouts[number] = new
+            old = pieces(prepared, before.transcript, before.cliff)
+            new = self._laid_out(place, now)
             alike = _alike(old, new)
+            prompt, common, moved = _size(new), _size(new[:alike]), True
             behind = sum(self._places(piece) for piece in new[alike:])
-            step = replace(
-                step, prompt=_size(new), common=_size(new[:alike]), behind=behind, cliff=True
-            )
-        return step if last.model == call.model else replace(step, common=0, answered=0)
+        if before is not None:
+            gap = call.time - before.call.time if call.time and before.call.time else 0.0
+            if before.call.model != call.model:
+                common = answered = 0
+        return Step(
+            now.number, call.model, prompt, common, answered, prepared.output(call), prepared.fixed,
+            behind, gap, moved,
+        )  # fmt: skip
 
     def _places(self, piece: Piece) -> int:
         (i, _), _ = piece
         places = self._prepared.places
         return places[i + 1] - places[i] if i >= 0 else 1
 
-    def _pieces(self, call: Call, cliff: Cliff | None) -> list[Piece]:
-        """Return what a prompt is made of, as `exchange.view` puts it together."""
-        return list(pieces(self._prepared, self._transcript(call), cliff))
+    def _laid_out(self, place: int, now: _Now) -> list[Piece]:
+        self._layouts[place] = laid_out = pieces(self._prepared, now.transcript, now.cliff)
+        return laid_out
 
 
-def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> Iterator[Piece]:
-    """Yield what a prompt is made of under a cliff, in order.
+def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> list[Piece]:
+    """Return what a prompt is made of under a cliff, in order, as `exchange.view` puts it together.
 
     Args:
         prepared: The session.
@@ -212,23 +261,38 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> I
         cliff: In force, or None: the session's own messages.
     """
     outlines = transcript.outlines
-    yield (FIXED, ""), prepared.fixed
+    laid_out: list[Piece] = [((FIXED, ""), prepared.fixed)]
     if cliff is None:
-        for i, outline in enumerate(outlines):
-            yield (i, ""), outline.tokens
-        return
+        return laid_out + [((i, ""), outline.tokens) for i, outline in enumerate(outlines)]
     anchor = transcript.anchor
-    for i in range(anchor + 1):
-        yield (i, ""), outlines[i].tokens
+    laid_out += [((i, ""), outlines[i].tokens) for i in range(anchor + 1)]
     if cliff.digest:
-        yield (DIGEST, cliff.digest), cliff.digest_tokens
-    for i in range(anchor + 1, transcript.head):
-        yield (i, ""), outlines[i].tokens
-    for turn in transcript.kept(cliff.cut, len(transcript.turns)):
-        for i in range(turn.start, turn.stop):
-            strips = cliff.strip and i < cliff.messages and outlines[i].thinks
-            treatment = "stripped" if strips else ""
-            yield (i, treatment), outlines[i].tokens - strips * outlines[i].thinking
+        laid_out.append(((DIGEST, cliff.digest), cliff.digest_tokens))
+    laid_out += [((i, ""), outlines[i].tokens) for i in range(anchor + 1, transcript.head)]
+    cleared = _cleared(transcript, cliff)
+    for i in _kept(transcript, cliff.cut):
+        treatment, tokens = "", outlines[i].tokens
+        if i in cleared:
+            treatment, tokens = "cleared", tokens - outlines[i].reclaim
+        elif cliff.strip and i < cliff.messages and outlines[i].thinks:
+            treatment, tokens = "stripped", tokens - outlines[i].thinking
+        laid_out.append(((i, treatment), tokens))
+    return laid_out
+
+
+def _cleared(transcript: Transcript, cliff: Cliff) -> frozenset[int]:
+    """Return the messages whose results a cliff cleared."""
+    turns = transcript.turns[cliff.cut : cliff.cleared] if cliff.cleared else ()
+    messages = (i for turn in turns if not turn.pinned for i in range(turn.start, turn.stop))
+    return frozenset(i for i in messages if transcript.outlines[i].reclaim)
+
+
+def _kept(transcript: Transcript, cut: int) -> Iterator[int]:
+    """Yield the messages of the turns that a cut keeps: those behind it, and pinned ones."""
+    for turn in transcript.kept(cut, cut):
+        yield from range(turn.start, turn.stop)
+    stops = transcript.turns.stops
+    yield from range(stops[cut - 1] if cut else transcript.turns.head, len(transcript.outlines))
 
 
 def _size(prompt: Iterable[Piece]) -> int:
@@ -256,5 +320,6 @@ def recorded(prepared: Prepared) -> Replay:
         grown = step.prompt >= before.prompt and step.model == before.model
         times = [prepared.calls[s.call].time for s in (before, step)]
         gap = times[1] - times[0] if all(times) else 0.0
-        steps[i] = replace(step, common=before.prompt if grown else 0, gap=gap, cliff=not grown)
+        cliff = step.prompt < before.prompt * (1 - _LEAST_DROP)
+        steps[i] = replace(step, common=before.prompt if grown else 0, gap=gap, cliff=cliff)
     return Replay(tuple(steps), (None,) * len(steps))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -81,7 +82,7 @@ def _thought_act(text: str) -> Act | None:
     """Read SWE-agent's answer: a function or a command in tags, or the last fenced block."""
     function = _last(_FUNCTION, text)
     if function:
-        arguments = {key: value for key, value in _PARAMETER.findall(function[2])}
+        arguments = dict(_PARAMETER.findall(function[2]))
         return Act(_outside(text, function.start(), function.end()), ((function[1], arguments),))
     command = _last(_COMMAND, text)
     if command:
@@ -141,10 +142,8 @@ def _keystrokes(commands: list[Arguments], *, complete: bool) -> tuple[tuple[str
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    last = None
-    for last in pattern.finditer(text):
-        pass
-    return last
+    found = deque(pattern.finditer(text), maxlen=1)
+    return found[0] if found else None
 
 
 def _around(text: str, match: re.Match[str], command: str) -> Act:

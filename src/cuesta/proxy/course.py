@@ -10,13 +10,24 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from cuesta.exchange.events import Commit, Done, Found, LookUp, Record, Refuse, Relay, Send
+from cuesta.exchange.events import (
+    Ask,
+    Commit,
+    Done,
+    Found,
+    LookUp,
+    Record,
+    Refuse,
+    Relay,
+    Send,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from cuesta.exchange.events import (
         Accepted,
@@ -25,6 +36,7 @@ if TYPE_CHECKING:
         Event,
         Exchange,
         Refused,
+        Told,
     )
     from cuesta.store.base import Store
     from cuesta.trace.event import TraceEvent
@@ -53,30 +65,35 @@ class Workers:
         self._writes.shutdown()
 
 
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What commands are carried out with.
+
+    Attributes:
+        store: Looks entries up and writes them.
+        record: Where trace events go.
+        ask: Asks the model.
+        workers: Threads.
+    """
+
+    store: Store
+    record: Callable[[TraceEvent], None]
+    ask: Callable[[Ask], Awaitable[Told]]
+    workers: Workers
+
+
 class Course:
     """One exchange, driven.
 
     Args:
         exchange: Not yet started.
-        store: What its commands go to.
-        record: Where its trace events go.
-        workers: Threads.
+        means: What its commands are carried out with.
         large: Whether its steps up to `Send` run in a thread.
     """
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        store: Store,
-        record: Callable[[TraceEvent], None],
-        workers: Workers,
-        *,
-        large: bool,
-    ) -> None:
+    def __init__(self, exchange: Exchange, means: Means, *, large: bool) -> None:
         self._exchange = exchange
-        self._store = store
-        self._record = record
-        self._workers = workers
+        self._means = means
         self._large = large
         self._step: asyncio.Task[Send | Refuse | Relay | None] | None = None
 
@@ -123,7 +140,7 @@ class Course:
         error: Exception | None = None
         while True:
             step = partial(_step, self._exchange, event, error)
-            command = await self._workers.on_body(step) if self._large else step()
+            command = await self._means.workers.on_body(step) if self._large else step()
             if command is None or isinstance(command, Send | Refuse | Relay):
                 return command
             event = error = None
@@ -132,14 +149,16 @@ class Course:
             except Exception as failure:  # noqa: BLE001 - rule 1
                 error = failure
 
-    async def _carry_out(self, command: LookUp | Commit | Record) -> Event:
+    async def _carry_out(self, command: LookUp | Commit | Ask | Record) -> Event:
         match command:
+            case Ask():
+                return await self._means.ask(command)
             case LookUp(keys):
-                return Found(*self._store.look_up(keys))
+                return Found(*self._means.store.look_up(keys))
             case Commit(key, entry):
-                await self._workers.on_disk(partial(self._store.commit, key, entry))
+                await self._means.workers.on_disk(partial(self._means.store.commit, key, entry))
             case Record(event):
-                self._record(event)
+                self._means.record(event)
         return Done()
 
 

@@ -19,6 +19,7 @@ _HOP_BY_HOP = frozenset(
     )
 )  # fmt: skip
 _OURS_TO_SET = frozenset((b"host", b"expect"))
+_OF_ONE_REQUEST = frozenset((b"idempotency-key", b"x-client-request-id", b"x-request-id"))
 NOTE_LIMIT = 200
 HOP = b"x-cuesta-hop"
 """Names the proxies that a request has passed; it leaves this machine with no request."""
@@ -62,6 +63,15 @@ def for_upstream(
     if hop:
         sent.append((HOP, hop.encode()))
     return [(name.decode(), text.decode()) for name, text in sent]
+
+
+def for_question(headers: RawHeaders, length: int, hop: str) -> list[tuple[str, str]]:
+    """Return a request's headers for a question of our own that is asked beside it.
+
+    Whatever names that one request stays away: its answer must not be taken for this one's.
+    """
+    sent = for_upstream(headers, length, replaced=True, hop=hop)
+    return [(name, text) for name, text in sent if name.lower().encode() not in _OF_ONE_REQUEST]
 
 
 def for_exchange(headers: RawHeaders) -> tuple[tuple[str, str], ...]:

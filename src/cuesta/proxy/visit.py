@@ -16,9 +16,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cuesta.exchange.events import Answered, Arrived, Refuse, Send
-from cuesta.proxy.course import Course
+from cuesta.proxy.asking import ask
+from cuesta.proxy.course import Course, Means
 from cuesta.proxy.decode import UndecodableError, decode, is_plain
-from cuesta.proxy.headers import for_exchange, for_upstream, value
+from cuesta.proxy.headers import for_exchange, for_question, for_upstream, value
 from cuesta.proxy.relay import Outgoing, Relay
 from cuesta.proxy.upstream import Body
 from cuesta.trace.event import TraceEvent
@@ -26,7 +27,7 @@ from cuesta.trace.event import TraceEvent
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from cuesta.exchange.events import Accepted, Refused
+    from cuesta.exchange.events import Accepted, Ask, Refused, Told
     from cuesta.proxy.course import Workers
     from cuesta.proxy.engine import Engine, TapFactory
     from cuesta.proxy.headers import RawHeaders
@@ -149,13 +150,15 @@ class Visit:
         arrived = Arrived(
             self._at, call.method, call.path, headers, body, call.run, self._upstream.host
         )
-        return Course(
-            house.engine.exchange(arrived),
-            house.store,
-            house.reports.record,
-            house.workers,
-            large=len(body) > LARGE_BODY,
+        means = Means(house.store, house.reports.record, self._ask, house.workers)
+        return Course(house.engine.exchange(arrived), means, large=len(body) > LARGE_BODY)
+
+    async def _ask(self, question: Ask) -> Told:
+        """Ask the model with the client's own credentials, where its request goes."""
+        headers = for_question(
+            self._call.headers, len(question.body), self._house.hop if self._upstream.local else ""
         )
+        return await ask(self._upstream, self._target, headers, question)
 
     def _outgoing(self, send: Send) -> Outgoing:
         call = self._call

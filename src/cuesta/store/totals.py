@@ -43,10 +43,11 @@ class ModelTotals:
         self.requests += 1
         self.raw_tokens += event.raw_tokens
         self.sent_tokens += event.sent_tokens
-        if event.usage is not None and event.subscription:
-            self.subscribed += event.usage
-        elif event.usage is not None:
-            self.billed += event.usage
+        for usage in (event.usage, event.asked):
+            if usage is not None and event.subscription:
+                self.subscribed += usage
+            elif usage is not None:
+                self.billed += usage
 
     def to_dict(self, model: str, prices: PriceBook) -> dict[str, Any]:
         """Return the sums as plain values, with dollars where the model's price is known.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from cuesta.core.digest import Rendered
 from cuesta.core.ledger import Cliff, Entry
@@ -12,6 +12,9 @@ from cuesta.core.models import Model
 from cuesta.core.policy import Policy
 from cuesta.core.readings import Bill
 from cuesta.core.transcript import Transcript
+
+if TYPE_CHECKING:
+    from cuesta.strategies.walk import Walk
 
 Renderer: TypeAlias = Callable[[int, int, int], Rendered]
 """(previous cut, cut, threshold in tokens) -> the digest of the turns between the two cuts."""
@@ -76,13 +79,30 @@ class Replace:
     reason: str
 
 
-Decision: TypeAlias = Keep | Replace
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Send a compacted form in which a summary stands that the model has yet to write.
+
+    Attributes:
+        cliffs: All cliffs, the last one falling with this request: its `digest` is empty, and its
+            `digest_tokens` a guess.
+        reason: Why, in a few words.
+    """
+
+    cliffs: tuple[Cliff, ...]
+    reason: str
+
+
+Decision: TypeAlias = Keep | Replace | AskModel
 
 
 class Strategy(Protocol):
     """When to drop, and from where. Pure: the same case gives the same decision."""
 
     name: str
+
+    def walk(self, case: Case) -> Walk:
+        """Return the walk over a case's borders, not yet taken."""
 
     def decide(self, case: Case) -> Decision:
         """Decide what is sent for a request."""

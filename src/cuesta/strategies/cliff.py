@@ -1,32 +1,15 @@
 """The cliff: let the context grow untouched, then drop it in one step.
 
-Rule 1. A request is planned by walking the conversation's borders from the last known cliff to its
-end. A proxy that saw every request and one that sees the conversation for the first time walk the
-same borders, so both find the same cuts.
-Rule 2. Where a cliff falls depends on the estimate over the client's history, the policy, and the
-rounded fixed part. A cliff that anything else caused is `external`.
-Rule 3. Between two cliffs nothing that was sent changes, and a request that was answered once is
-sent again as it was.
-Rule 4. On models that check prefixes, thinking that was produced behind another prefix is cut out
-of the kept turns, all of it, at the cliff.
+The paper's own strategy (Algorithm 1). What is folded leaves a digest of literal pieces, made from
+the original turns since the cliff before; `walk` says how its borders are found.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from operator import sub
-from statistics import median
-
 from cuesta.core.ledger import Cliff
-from cuesta.core.policy import AUTOMATIC_FLOOR, TIGHT_MULTIPLE, automatic_threshold, ladder
-from cuesta.core.readings import next_prompt
-from cuesta.core.transcript import Role, Transcript
-from cuesta.core.turns import Turn
-from cuesta.strategies.base import Case, Decision, Keep, Replace
-
-BILLED_SHARE = 0.8
-"""Part of a known window past which a bill brings a cliff forward."""
-_FOREIGN = "the last turn was answered behind other bytes"
+from cuesta.core.policy import TIGHT_MULTIPLE
+from cuesta.strategies.base import Case, Decision
+from cuesta.strategies.walk import Walk, last_cut
 
 
 class CliffStrategy:
@@ -34,263 +17,41 @@ class CliffStrategy:
 
     name = "cliff"
 
+    def walk(self, case: Case) -> Walk:
+        """Return the walk over a case, not yet taken."""
+        return CliffWalk(case, self.name)
+
     def decide(self, case: Case) -> Decision:
         """Walk the borders that are new since the last cliff, then settle what forces one."""
-        if case.transcript.anchor < 0:
-            return Keep("no user message before the first answer")
-        if not case.transcript.turns:
-            return Keep("no turn yet")
-        return _Walk(case).decide()
+        return self.walk(case).decide()
 
 
-class _Walk:
-    """One walk over one case."""
+class CliffWalk(Walk):
+    """A cliff falls where the context passes the threshold, and folds all but the last K turns."""
 
-    def __init__(self, case: Case) -> None:
-        self.case = case
-        turns = case.transcript.turns
-        self.now = len(turns)
-        self.head = case.fixed + case.transcript.head_tokens
-        self.tokens = case.transcript.turns.sums.tokens
-        self.thinking = case.transcript.turns.sums.thinking
-        self.pinned = case.transcript.turns.sums.pinned
-        self.pinned_thinking = case.transcript.turns.sums.pinned_thinking
-
-    def decide(self) -> Decision:
-        case = self.case
-        cliffs = list(case.known.cliffs) if case.known else []
-        if case.answered and not self._why_external(cliffs, 0):
-            return Replace(tuple(cliffs), new=False, reason="retry") if cliffs else Keep("retry")
-        reason = ""
-        threshold = self._threshold_of_epoch(cliffs)
-        found = 0
-        for border in range(cliffs[-1].border + 1 if cliffs else 1, self.now + 1):
-            size = self._size(cliffs, border)
-            if not threshold and size > AUTOMATIC_FLOOR:
-                threshold = self._threshold_at(border)
-            if not threshold or size <= threshold:
-                reason = f"{size} of {threshold or AUTOMATIC_FLOOR} tokens"
-                continue
-            cliff, reason = self._cliff(cliffs, border, size, threshold)
-            if cliff is not None:
-                cliffs.append(cliff)
-                threshold = cliff.threshold
-                found += 1
-        why = self._why_external(cliffs, found) or self._why_billed(cliffs, found, threshold)
-        if why:
-            forced = self._force(cliffs, threshold, why)
-            if forced is not None:
-                return Replace(forced, new=True, reason=why)
-        if not cliffs:
-            return Keep(reason or "no border yet", threshold)
-        return Replace(tuple(cliffs), new=found > 0, reason=reason or "no new turn")
-
-    def _threshold_of_epoch(self, cliffs: list[Cliff]) -> int:
-        """Return the threshold of the epoch that the walk starts in; 0: not fixed yet.
-
-        A recorded threshold stands for its epoch; changed options count from the next request on
-        and make the cliff that they cause external.
-        """
-        if not cliffs:
-            return self.case.policy.threshold
-        if self._same_options():
-            return cliffs[-1].threshold
-        return self._threshold_at(cliffs[-1].border)
-
-    def _same_options(self) -> bool:
-        known = self.case.known
-        return known is None or known.policy == ladder(self.case.policy)[known.rung]
-
-    def _grew(self, cliffs: list[Cliff]) -> bool:
-        """Tell whether the last cliff's newest turn has grown since: its threshold fits it less.
-
-        Of an external cliff that is told already.
-        """
-        if not cliffs or cliffs[-1].external:
-            return False
-        last = cliffs[-1]
-        return last.messages != self.case.transcript.turns[last.border - 1].stop
-
-    def _threshold_at(self, border: int) -> int:
-        """Fix the threshold of an epoch that opens at a border."""
-        case = self.case
-        if case.policy.threshold:
-            return case.policy.threshold
-        typical = median(map(sub, self.tokens[1 : border + 1], self.tokens))
-        return automatic_threshold(self.head, typical, case.policy.keep_turns, case.window)
-
-    def _size(self, cliffs: list[Cliff], border: int) -> int:
-        """Estimate what would be sent at a border under the cliffs so far."""
-        if not cliffs:
-            return self.head + self.tokens[border]
-        last = cliffs[-1]
-        stripped = 0
-        if last.strip:
-            stripped = self.thinking[last.border] - self.thinking[last.cut]
-            stripped += self.pinned_thinking[last.cut]
-        return self.head + last.digest_tokens + self._kept(last.cut, border) - stripped
-
-    def _kept(self, cut: int, border: int) -> int:
-        """Estimate the turns before a border that a cut keeps."""
-        return self.tokens[border] - self.tokens[cut] + self.pinned[cut]
-
-    def _cliff(
+    def falls(
         self, cliffs: list[Cliff], border: int, size: int, threshold: int
     ) -> tuple[Cliff | None, str]:
-        """Let a cliff fall at a border if it may; else say why not."""
-        transcript, policy = self.case.transcript, self.case.policy
-        if not transcript.turns[border - 1].closed:
-            return None, "a call is still open"
-        added = self.tokens[border] - self.tokens[cliffs[-1].border if cliffs else 0]
-        gap = self._gap(threshold)
+        """See `Walk.falls`."""
+        waits = self.waits(border, size, threshold)
+        if waits:
+            return None, waits
+        added, gap = self.added(cliffs, border), self.gap(threshold)
         if added < gap:
             return None, f"{added} of {gap} tokens since the last cliff"
         previous = cliffs[-1].cut if cliffs else 0
-        wanted = last_cut(transcript, border - policy.keep_turns)
+        wanted = last_cut(self.case.transcript, border - self.case.policy.keep_turns)
         if wanted <= previous:
             return None, "nothing to fold"
-        cut = safe_cut(transcript, wanted, border) if self._strips(wanted, border) else wanted
+        cut = self.safe(wanted, border)
         if cut is None:
             return None, "the kept turns hold nothing but thinking"
-        moved = not self._same_options() or self._grew(cliffs) or self._other_model(cliffs)
-        cliff = self._build(cut, border, previous, external=moved)
-        if self._size([cliff], border) >= size:
+        cliff = self.build(cut, border, previous, external=self.moved(cliffs))
+        if self.size([cliff], border) >= size:
             return None, "folding would not make it smaller"
         return cliff, f"{size} over {threshold} tokens" + self._tight(cliff)
 
-    def _other_model(self, cliffs: list[Cliff]) -> bool:
-        """Tell whether the last cliff fell for another model, whose meter may read otherwise."""
-        return bool(cliffs) and cliffs[-1].family != self.case.model.key
-
     def _tight(self, cliff: Cliff) -> str:
         """Warn of a threshold that head and tail nearly fill."""
-        kept = self.head + self._kept(cliff.cut, cliff.border)
+        kept = self.head + self.kept(cliff.cut, cliff.border)
         return ", threshold is tight" if cliff.threshold < TIGHT_MULTIPLE * kept else ""
-
-    def _strips(self, cut: int, border: int) -> bool:
-        """Tell whether the kept turns hold thinking that the model would refuse."""
-        turns = self.case.transcript.kept(cut, border)
-        return self.case.binds_thinking and any(turn.thinks for turn in turns)
-
-    def _build(self, cut: int, border: int, previous: int, *, external: bool) -> Cliff:
-        case = self.case
-        threshold = self._threshold_at(border)
-        digest = case.render(previous, cut, threshold)
-        return Cliff(
-            cut=cut,
-            border=border,
-            messages=case.transcript.turns[border - 1].stop,
-            threshold=threshold,
-            fixed=case.fixed,
-            family=case.model.key,
-            strip=self._strips(cut, border),
-            external=external,
-            digest=digest.hash,
-            digest_tokens=digest.tokens,
-        )
-
-    def _why_external(self, cliffs: list[Cliff], found: int) -> str:
-        """Say what else than the estimate demands a cliff now, or nothing."""
-        case = self.case
-        if case.demand:
-            return case.demand
-        if case.known is not None and case.known.foreign:
-            return _FOREIGN
-        if found and cliffs[-1].border < self.now and self._strips(cliffs[-1].border, self.now):
-            return "thinking of unknown origin"
-        if not found and self._other_model(cliffs):
-            return f"the model changed from {cliffs[-1].family}"
-        return ""
-
-    def _why_billed(self, cliffs: list[Cliff], found: int, threshold: int) -> str:
-        """Say that by the last bill the prompt comes near to the window, or nothing.
-
-        Only where a cliff would have a gap's new turns to fold, as any other must.
-        """
-        case = self.case
-        if found or case.bill is None or not case.window:
-            return ""
-        expected = next_prompt(case.bill, self._size(cliffs, self.now)).tokens
-        if expected <= BILLED_SHARE * case.window or not self._folds(cliffs, threshold):
-            return ""
-        return f"{expected} of {case.window} tokens by the bill"
-
-    def _folds(self, cliffs: list[Cliff], threshold: int) -> bool:
-        """Tell whether enough has come since the last cliff for another one at the end."""
-        added = self.tokens[self.now] - self.tokens[cliffs[-1].border if cliffs else 0]
-        wanted = last_cut(self.case.transcript, self.now - self.case.policy.keep_turns)
-        return added >= self._gap(threshold) and wanted > (cliffs[-1].cut if cliffs else 0)
-
-    def _gap(self, threshold: int) -> int:
-        """Return the tokens that must have come since the last cliff before another one."""
-        policy = self.case.policy
-        return max(policy.gap_tokens, int(policy.gap_share * threshold))
-
-    def _force(self, cliffs: list[Cliff], threshold: int, why: str) -> tuple[Cliff, ...] | None:
-        """Open a new epoch at the end of the conversation, whatever its size.
-
-        It folds what a cliff here would fold. Where that is nothing new, the cut stays and only
-        thinking goes. None where no cliff can stand here. An open turn at the end is no obstacle:
-        it stays whole but for its thinking.
-        """
-        transcript = self.case.transcript
-        cut = cliffs[-1].cut if cliffs else 0
-        over = threshold > 0 and self._size([], self.now) > threshold
-        if cliffs or over or why != _FOREIGN:
-            cut = max(cut, last_cut(transcript, self.now - self.case.policy.keep_turns))
-        safe = safe_cut(transcript, cut, self.now) if self._strips(cut, self.now) else cut
-        if safe is None:
-            return None
-        if cliffs and safe == cliffs[-1].cut:
-            cliffs = cliffs[:-1]
-        previous = cliffs[-1].cut if cliffs else 0
-        return (*cliffs, self._build(safe, self.now, previous, external=True))
-
-
-def last_cut(transcript: Transcript, wanted: int) -> int:
-    """Return the last cut up to `wanted` that crosses no barrier and parts no call from its result.
-
-    0 where there is none.
-    """
-    turns, barriers = transcript.turns, transcript.turns.sums.barriers
-    cut = max(wanted, 0)
-    if barriers[cut]:
-        cut = bisect_left(barriers, 1) - 1
-    while cut > 0 and not turns[cut - 1].closed:
-        cut -= 1
-    return cut
-
-
-def safe_cut(transcript: Transcript, cut: int, border: int) -> int | None:
-    """Return the first cut from `cut` on behind which thinking can go out of the kept turns.
-
-    A message that holds nothing but thinking is left out whole. Where a system message would then
-    stand before anything but an assistant message, the provider would refuse the list (Anthropic,
-    "Mid-conversation system messages"), so the cut moves behind it.
-
-    Returns:
-        The cut, or None if there is none before `border`.
-    """
-    while cut < border:
-        stranded = _stranded(transcript, cut, border)
-        if stranded is None:
-            return cut
-        cut = max(cut, transcript.turns.index(stranded)) + 1
-    return None
-
-
-def _stranded(transcript: Transcript, cut: int, border: int) -> Turn | None:
-    """Return the last kept turn whose emptied message would strand a system message."""
-    found = None
-    outlines = transcript.outlines
-    before = outlines[transcript.head - 1]
-    for turn in transcript.kept(cut, border):
-        for i in range(turn.start, turn.stop):
-            if not outlines[i].only_thinks:
-                before = outlines[i]
-                continue
-            after = outlines[i + 1] if i + 1 < len(outlines) else None
-            follows = after is not None and after.role is not Role.ASSISTANT
-            if before.role is Role.SYSTEM and not before.empty and follows:
-                found = turn
-    return found

@@ -26,6 +26,9 @@ SUITS_TEMPLATES = frozenset(Feature) - {
 }  # fmt: skip
 """What the strict chat templates of open models take without Cuesta."""
 
+_BARE = frozenset({"sliding_window", "microcompaction"})
+"""Strategies that let nothing stand in place of what goes."""
+
 
 @dataclass(slots=True)
 class Report:
@@ -39,6 +42,7 @@ class Report:
         broken: Requests that Cuesta made invalid, or that lost something; how to make each again.
         failed: Requests whose planning failed.
         external: Requests behind a cliff that the estimate alone did not cause.
+        drops: Requests with which a cliff fell.
         cliffs: How many conversations crossed how many cliffs.
         features: How many conversations held each feature.
         actions: How many requests were kept, replaced, passed.
@@ -51,6 +55,7 @@ class Report:
     broken: list[str] = field(default_factory=list)
     failed: int = 0
     external: int = 0
+    drops: int = 0
     cliffs: Counter[int] = field(default_factory=Counter)
     features: Counter[Feature] = field(default_factory=Counter)
     actions: Counter[str] = field(default_factory=Counter)
@@ -96,7 +101,7 @@ def judge_history(
             message = sent.refusal.message if sent.refusal else "unreadable"
             report.broken.append(f"{history.label}: {message} [{driven.note}]")
             continue
-        lost = loss(body, driven.body)
+        lost = loss(body, driven.body, digests=driven.event.strategy not in _BARE)
         if lost:
             report.broken.append(f"{history.label}: {lost} [{driven.note}]")
         _answer(history, (client, raw.request), (provider, sent.request))
@@ -133,3 +138,4 @@ def _count(report: Report, driven: Driven) -> None:
     report.actions[driven.event.action] += 1
     report.failed += driven.event.action == "failed"
     report.external += driven.event.external
+    report.drops += driven.event.new_cliff

@@ -13,7 +13,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-_OPENING = "<record-of-earlier-work>"
+_OPENINGS = ("<record-of-earlier-work>", "<summary-of-earlier-work>")
 _TOOL_CHANGES = (
     "tool_addition", "tool_removal", "additional_tools", "mcp_list_tools", "tool_search_output",
 )  # fmt: skip
@@ -22,12 +22,13 @@ _THINKING = ("thinking", "redacted_thinking")
 _COMPACTIONS = ("compaction", "context_compaction")
 
 
-def loss(before: bytes, after: bytes) -> str:
+def loss(before: bytes, after: bytes, *, digests: bool = True) -> str:
     """Say what went wrong between the client's body and the one that was sent, or nothing.
 
     Args:
         before: The client's body.
         after: What was sent in its place.
+        digests: Whether something of ours must stand in place of what is gone.
     """
     if before == after:
         return ""
@@ -41,7 +42,7 @@ def loss(before: bytes, after: bytes) -> str:
     if _with(client, _TOOL_CHANGES) != _with(sent, _TOOL_CHANGES):
         return "a message that changes the tools is gone"
     ours = [i for i, message in enumerate(sent) if _is_ours(message, client)]
-    return _false_voice(raw, put, ours) or _read_by_nobody(client, sent, ours)
+    return _false_voice(raw, put, ours) or _read_by_nobody(client, sent, ours, digests=digests)
 
 
 def _false_voice(client: Sequence[Json], sent: Sequence[Json], ours: Sequence[int]) -> str:
@@ -57,7 +58,9 @@ def _false_voice(client: Sequence[Json], sent: Sequence[Json], ours: Sequence[in
     return ""
 
 
-def _read_by_nobody(client: Sequence[Json], sent: Sequence[Json], ours: Sequence[int]) -> str:
+def _read_by_nobody(
+    client: Sequence[Json], sent: Sequence[Json], ours: Sequence[int], *, digests: bool
+) -> str:
     """Say what the provider does not read because a compaction of its own stands behind it."""
     newest = max((i for i, m in enumerate(client) if _kinds(m, _COMPACTIONS)), default=-1)
     if newest < 0:
@@ -65,7 +68,7 @@ def _read_by_nobody(client: Sequence[Json], sent: Sequence[Json], ours: Sequence
     if client[newest] not in sent:
         return "a compaction made by the provider is gone"
     gone = any(message not in sent for message in client[newest + 1 :])
-    if gone and not any(i > sent.index(client[newest]) for i in ours):
+    if gone and (ours or digests) and not any(i > sent.index(client[newest]) for i in ours):
         return "the digest stands before a compaction made by the provider"
     return ""
 
@@ -110,7 +113,8 @@ def _kinds(message: Json, kinds: Sequence[str]) -> bool:
 
 
 def _is_ours(message: Json, client: Sequence[Json]) -> bool:
-    return _OPENING in json.dumps(message) and message not in client
+    text = json.dumps(message)
+    return any(opening in text for opening in _OPENINGS) and message not in client
 
 
 def _holds(sent: Json, own: Json) -> bool:

@@ -105,6 +105,7 @@ class Account:
         self.cliffs += event.new_cliff
         self.subscription = self.subscription or event.subscription
         self.shadow = self.shadow or event.shadow
+        self._add_asked(event)
         other = with_cliffs(event) if event.shadow else without_cliffs(event)
         if event.usage is None or other is None:
             self.unread += event.action in {"keep", "replace", "failed"} and event.status == 200
@@ -120,6 +121,20 @@ class Account:
             return
         self.cost += price.cost(event.usage)
         self.saved += sign * (price.cost(other) - price.cost(event.usage))
+
+    def _add_asked(self, event: TraceEvent) -> None:
+        """Add what a question of Cuesta's own cost; without a cliff nobody would have asked."""
+        if event.asked is None:
+            return
+        self.paid += event.asked
+        self.avoided -= event.asked.prompt
+        try:
+            cost = self.book.price(event.model).cost(event.asked)
+        except UnknownModelError:
+            self.unpriced.add(event.model)
+            return
+        self.cost += cost
+        self.saved -= cost
 
     def add_all(self, events: Iterable[TraceEvent]) -> Account:
         """Add requests and return the account."""

@@ -51,10 +51,14 @@ class TraceEvent:
     """When the conversation's previous request arrived; 0 at its first."""
     threshold: int = 0
     """The threshold in force, in tokens; 0 where none was fixed yet."""
+    strategy: str = ""
+    """The strategy that decided; empty where none was asked."""
     status: int = 0
     """The HTTP status of the answer; 0 where none came."""
     usage: Usage | None = None
     """What the provider billed, or None where the answer told nothing."""
+    asked: Usage | None = None
+    """What was billed beside it for a question of Cuesta's own (a summary), or None."""
     subscription: bool = False
     """Whether the request carried a login rather than a key, so that no dollars are billed."""
     refused: int = 0
@@ -71,8 +75,9 @@ class TraceEvent:
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, with its version under `v`."""
         record = {"v": VERSION, **{name: getattr(self, name) for name in _FIELDS}}
-        if self.usage is not None:
-            record["usage"] = asdict(self.usage)
+        for name in _USAGES:
+            usage = getattr(self, name)
+            record[name] = None if usage is None else asdict(usage)
         return record
 
     @classmethod
@@ -86,9 +91,11 @@ class TraceEvent:
             raise ValueError(f"trace record of version {record['v']}, this is version {VERSION}")
         known = {f.name for f in fields(cls)}
         values = {key: value for key, value in record.items() if key in known}
-        if values.get("usage") is not None:
-            values["usage"] = Usage(**values["usage"])
+        for name in _USAGES:
+            if values.get(name) is not None:
+                values[name] = Usage(**values[name])
         return cls(**values)
 
 
+_USAGES = ("usage", "asked")
 _FIELDS = tuple(field.name for field in fields(TraceEvent))

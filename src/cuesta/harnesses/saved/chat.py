@@ -6,11 +6,13 @@ unless nothing follows. A result of no open call is left out and counted.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from cuesta.core.usage import Usage
 from cuesta.harnesses.saved.base import Json, Problems, count, encode
-from cuesta.trace.session import Call
+from cuesta.trace.session import Call, Session
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
@@ -23,12 +25,14 @@ class Chat:
         problems: Where to count what cannot be written.
         messages: The raw messages.
         calls: The model calls.
-        lost: Whether a message is missing, so that later bills cannot be compared.
+        compactions: The numbers of the calls before which the harness compacted its history.
+        lost: Whether what stands before the next call is not what was sent.
     """
 
     problems: Problems
     messages: list[bytes] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    compactions: list[int] = field(default_factory=list)
     lost: bool = False
     _open: list[str] = field(default_factory=list)
 
@@ -44,13 +48,21 @@ class Chat:
         """
         raw = encode(checked(message))
         opened = [str(made.get("id", "")) for made in message.get("tool_calls") or ()]
+        self.lost = self.lost or bool(self._open)
         while self._open:
             self.result(self._open[0], "")
         if call:
             at = len(self.messages)
             self.calls.append(replace(call, at=at, hole=call.hole or self.lost))
+            self.lost = False
         self.messages.append(raw)
         self._open = opened
+
+    def replace(self, message: Json) -> None:
+        """Put a longer answer in place of the last message, which has no result yet."""
+        raw = encode(checked(message))
+        self.messages[-1] = raw
+        self._open = [str(made.get("id", "")) for made in message.get("tool_calls") or ()]
 
     def result(self, call_id: str, content: object) -> None:
         """Add a call's result.
@@ -70,10 +82,42 @@ class Chat:
         """The ids of the calls that have no result yet."""
         return tuple(self._open)
 
+    def compacted(self) -> None:
+        """Note that the harness compacted its history here."""
+        self.lost = True
+        if len(self.calls) not in self.compactions:
+            self.compactions.append(len(self.calls))
+
+    def each(self, read: Callable[[Any], None], values: Iterable[Any], reason: str) -> None:
+        """Read values one by one; those that the reader does not understand are lost.
+
+        Args:
+            read: Reads one value, and has changed nothing when it raises.
+            values: The values.
+            reason: What to count the others as.
+        """
+        for value in values:
+            try:
+                read(value)
+            except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+                self.lose(reason)
+
     def lose(self, reason: str) -> None:
-        """Count a message that could not be read: what follows was not sent behind what is here."""
+        """Count a message that could not be read."""
         self.problems.note(reason)
         self.lost = True
+
+    def session(self, harness: str, name: str, **rest: Any) -> Session:  # noqa: ANN401 - its own
+        """Return the session; `rest` are further attributes of it."""
+        return Session(
+            harness=harness,
+            name=name,
+            wire="openai_chat",
+            messages=tuple(self.messages),
+            calls=tuple(self.calls),
+            compactions=tuple(number for number in self.compactions if number < len(self.calls)),
+            **rest,
+        )
 
 
 def checked(message: Json) -> Json:

@@ -88,14 +88,19 @@ def _entries(folder: Path) -> list[Path]:
         return []
 
 
-def read_file(path: Path) -> Iterator[SavedFile]:
+def read_file(path: Path, part: int = 0, parts: int = 1) -> Iterator[SavedFile]:
     """Yield what a file holds: one value, or one a member of an archive or a database.
 
     Never raises for what a file holds: whatever cannot be read has a reason.
+
+    Args:
+        path: The file.
+        part: Which part of an archive's members to read; what is no archive is in the first.
+        parts: How many parts there are.
     """
     problems = Problems()
     try:
-        yield from _members(path, problems)
+        yield from _members(path, problems, (part, parts))
     except FileNotFoundError:
         yield SavedFile(path, reason="there is no such file")
     except PermissionError:
@@ -105,20 +110,23 @@ def read_file(path: Path) -> Iterator[SavedFile]:
         yield SavedFile(path, problems=problems.counts, reason=words or "it is broken")
 
 
-def _members(path: Path, problems: Problems) -> Iterator[SavedFile]:
+def _members(path: Path, problems: Problems, share: tuple[int, int]) -> Iterator[SavedFile]:
+    part, parts = share
     with ExitStack() as stack:
         file = stack.enter_context(path.open("rb"))
         if file.peek(len(opencode_store.MAGIC)).startswith(opencode_store.MAGIC):
-            for name, content in opencode_store.database_sessions(path, problems):
+            for name, content in () if part else opencode_store.database_sessions(path, problems):
                 yield _saved(path, name, io.BytesIO(content))
             return
         plain = _plain(file, stack)
         if plain.peek(_TAR.stop)[_TAR] != b"ustar":
-            yield _saved(path, "", plain)
+            if not part:
+                yield _saved(path, "", plain)
             return
         archive = stack.enter_context(tarfile.open(fileobj=plain, mode="r|"))
-        for member in archive:
-            inner = archive.extractfile(member) if member.isfile() else None
+        files = (member for member in archive if member.isfile())
+        for number, member in enumerate(files):
+            inner = archive.extractfile(member) if number % parts == part else None
             if inner is not None:
                 yield _saved(path, member.name, inner)
 

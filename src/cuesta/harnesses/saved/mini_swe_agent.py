@@ -17,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from cuesta.core.errors import RequestError
+from cuesta.dialects.registry import DIALECTS
 from cuesta.harnesses.saved.base import (
     Json,
     Problems,
     document,
     encode,
     first_values,
-    guarded,
 )
 from cuesta.harnesses.saved.chat import billed, checked, hidden_thoughts
 from cuesta.trace.session import Call, Session
@@ -57,19 +58,25 @@ class MiniSweAgent:
             problems.note("no messages")
             return
         info = value["info"] if isinstance(value.get("info"), dict) else {}
-        reading = _Reading(_model(info))
+        wire = "openai_responses" if any(map(_is_item, messages)) else "openai_chat"
+        reading = _Reading(wire, _model(info), answered=any(map(_response, messages)))
         sent = messages[:-1] if _is_outcome(messages, info) else messages
-        guarded(reading.message, sent, problems, "not a message")
+        for message in sent:
+            try:
+                reading.message(message)
+            except (KeyError, TypeError, ValueError, AttributeError, RequestError):
+                problems.note("not a message")
+                reading.lost = True
         if reading.messages:
             yield _session(reading, str(value.get("instance_id") or ""))
 
 
 def _session(reading: _Reading, name: str) -> Session:
-    text = not (reading.tools or reading.responses)
+    text = not reading.tools and reading.wire == "openai_chat"
     return Session(
         harness=MiniSweAgent.harness,
         name=name,
-        wire="openai_responses" if reading.responses else "openai_chat",
+        wire=reading.wire,
         messages=tuple(reading.messages),
         calls=tuple(reading.calls),
         whole=text,
@@ -82,34 +89,40 @@ class _Reading:
     """What was read so far.
 
     Attributes:
+        wire: The wire of its messages.
         model: The model's name where an answer does not tell.
+        answered: Whether any answer holds its response.
         messages: The raw messages.
         calls: The model calls.
         tools: Whether tools were called.
-        responses: Whether an answer is one of the Responses wire.
+        lost: Whether what stands before the next call is not what was sent.
     """
 
+    wire: str
     model: str
+    answered: bool
     messages: list[bytes] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     tools: bool = False
-    responses: bool = False
+    lost: bool = False
 
     def message(self, message: Json) -> None:
         """Take the next message."""
-        extra = message.get("extra", {})
         items = _items(message)
         raw = [encode(item) for item in items]
-        response = message if message.get("object") == "response" else extra.get("response")
-        if message.get("role") == "assistant" or response is not None:
-            self.calls.append(self._call(message, response))
-        self.responses |= message.get("object") == "response"
+        if self.wire != "openai_chat":
+            for item in raw:
+                DIALECTS[self.wire].parse(item)
+        response = _response(message)
+        typed = self.answered and "extra" not in message
+        if response or (message.get("role") == "assistant" and not typed):
+            self.calls.append(self._call(message, response or {}))
+            self.lost = False
         self.tools |= any(item.get("tool_calls") for item in items)
         self.messages += raw
 
-    def _call(self, message: Json, response: object) -> Call:
-        extra = message.get("extra") or {}
-        response = response if isinstance(response, dict) else {}
+    def _call(self, message: Json, response: Json) -> Call:
+        extra = message["extra"] if isinstance(message.get("extra"), dict) else {}
         counts = response.get("usage")
         sent_back = message.get("reasoning_content") or message.get("object") == "response"
         return Call(
@@ -118,7 +131,26 @@ class _Reading:
             usage=billed(counts),
             thoughts=0 if sent_back else hidden_thoughts(counts),
             time=_seconds(extra.get("timestamp"), message.get("timestamp"), response),
+            hole=self.lost,
         )
+
+
+def _response(message: object) -> Json | None:
+    """Return the provider's response that a message holds, or is."""
+    if not isinstance(message, dict):
+        return None
+    if message.get("object") == "response":
+        return message
+    extra = message.get("extra")
+    response = extra.get("response") if isinstance(extra, dict) else None
+    return response if isinstance(response, dict) else None
+
+
+def _is_item(message: object) -> bool:
+    """Tell whether a message is of the Responses wire, or holds its items."""
+    return isinstance(message, dict) and (
+        message.get("object") == "response" or ("type" in message and "role" not in message)
+    )
 
 
 def _items(message: Json) -> Sequence[Json]:
@@ -127,9 +159,7 @@ def _items(message: Json) -> Sequence[Json]:
         return ()
     if message.get("object") == "response":
         return [_sent(item) for item in message["output"]]
-    if "type" in message and "role" not in message:
-        return (_sent(message),)
-    return (checked(_sent(message)),)
+    return (_sent(message) if _is_item(message) else checked(_sent(message)),)
 
 
 def _sent(message: Json) -> Json:

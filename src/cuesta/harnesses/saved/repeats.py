@@ -6,6 +6,7 @@ One file cannot tell; whoever reads many can.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -25,11 +26,19 @@ class Repeats:
     def __init__(self) -> None:
         self._seen: set[bytes] = set()
 
+    def known(self, keys: Sequence[bytes]) -> int:
+        """Return how many of a session's first calls were seen before, by their keys."""
+        return sum(1 for _ in takewhile(self._seen.__contains__, keys))
+
+    def add(self, keys: Sequence[bytes]) -> None:
+        """Remember a session's calls, by their keys."""
+        self._seen.update(filter(None, keys))
+
     def first(self, session: Session) -> Session:
         """Return a session without the first of its calls that were seen before."""
-        keys = [_key(session, call) for call in session.calls]
-        known = sum(1 for _ in takewhile(self._seen.__contains__, keys))
-        self._seen.update(key for key in keys if key is not None)
+        keys = keys_of(session)
+        known = self.known(keys)
+        self.add(keys)
         if not known:
             return session
         return replace(
@@ -40,9 +49,14 @@ class Repeats:
         )
 
 
-def _key(session: Session, call: Call) -> bytes | None:
+def keys_of(session: Session) -> list[bytes]:
+    """Return what each call is known by; one that cannot be known has an empty key."""
+    return [_key(session, call) for call in session.calls]
+
+
+def _key(session: Session, call: Call) -> bytes:
     if call.usage is None or call.at >= len(session.messages):
-        return None
+        return b""
     told = repr((session.harness, call.model, call.usage)).encode()
     return hashlib.blake2b(told + session.messages[call.at], digest_size=_SIZE).digest()
 
@@ -57,4 +71,4 @@ def _end(session: Session, call: Call) -> int:
     """Return where a call's answer ends."""
     parse = DIALECTS[session.wire].parse
     roles = (parse(message)[0].role for message in session.messages[call.at :])
-    return call.at + sum(1 for _ in takewhile(Role.ASSISTANT.__eq__, roles))
+    return call.at + sum(1 for _ in takewhile(lambda role: role is Role.ASSISTANT, roles))

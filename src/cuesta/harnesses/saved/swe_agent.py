@@ -17,7 +17,6 @@ from cuesta.harnesses.saved.base import (
     decode,
     document,
     first_values,
-    guarded,
 )
 from cuesta.harnesses.saved.chat import Chat
 from cuesta.trace.session import Call, Session
@@ -86,18 +85,11 @@ def _session(items: Sequence[Any], name: str, model: str, problems: Problems) ->
         chat.say({"content": None, **sent}, Call(0, model) if made else None)
         tools |= bool(item.get("tool_calls"))
 
-    guarded(message, items, problems, "not a message")
+    chat.each(message, items, "not a message")
     if not chat.messages:
         return None
-    return Session(
-        harness=SweAgent.harness,
-        name=name,
-        wire="openai_chat",
-        messages=tuple(chat.messages),
-        calls=tuple(chat.calls),
-        whole=not tools,
-        protocol="" if tools else "swe-agent",
-    )
+    protocol = "" if tools else "swe-agent"
+    return chat.session(SweAgent.harness, name, whole=not tools, protocol=protocol)
 
 
 def _model(value: Json) -> str:

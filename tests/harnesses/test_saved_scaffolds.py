@@ -1,0 +1,160 @@
+"""What every reader of the scaffolds' sessions must do, whatever the format."""
+
+import json
+from collections import Counter
+
+import pytest
+from independent_scaffold_sums import sums_of
+from scaffold_files import FILES
+from scaffold_reading import BEGINNING, DATA, FORMATS, messages_of, read, sums
+
+from cuesta.core.usage import Usage
+from cuesta.harnesses.saved.base import Problems
+
+BUILDERS = [builder for builders in FILES.values() for builder in builders]
+JUNK = (None, True, 7, "junk", [], {}, [None], [[]], {"role": 7}, {"content": [7]})
+HELD = ("messages", "history", "steps")
+by_name = pytest.mark.parametrize("builder", BUILDERS, ids=lambda builder: builder.__name__)
+
+
+def items_of(value):
+    """Yield the lists of messages, events or steps of a document."""
+    if isinstance(value, list):
+        yield value
+        return
+    for key in HELD:
+        if isinstance(value.get(key), list):
+            yield value[key]
+    for inner in (*value.get("attempts", ()), *value.get("subagent_trajectories", ())):
+        yield from items_of(inner)
+
+
+def paths(value, path=()):
+    """Yield the places of all values of a document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, below in inner:
+        yield (*path, key)
+        if isinstance(below, dict | list):
+            yield from paths(below, (*path, key))
+
+
+def with_junk(content, path, junk):
+    value = json.loads(content)
+    place = value
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = junk
+    return json.dumps(value).encode()
+
+
+def read_by(builder, content):
+    """Read a file that is known to be a builder's, whatever was done to it."""
+    (form,) = [form for form in FORMATS if builder in FILES[form.harness]]
+    problems = Problems()
+    return list(form.read(content, problems)), problems.counts
+
+
+def one_document(content):
+    """Return the file's one document: the first row, where it holds rows."""
+    return content.splitlines()[0] if b"\n{" in content else content
+
+
+@by_name
+def test_only_its_own_reader_knows_a_file(builder):
+    known = [form.harness for form in FORMATS if form.recognises(builder()[:BEGINNING])]
+    assert len(known) == 1
+    assert builder in FILES[known[0]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b'{"messages": [{"role": "user", "content": "\\"trajectory_format\\": \\"mini-swe-agent"}]}',
+        b'[{"role": "user", "content": "hi"}]',
+        b'{"type": "user", "message": {"content": "ATIF-v1.7"}}\n{"type": "assistant"}\n',
+    ],
+)
+def test_nobody_knows_other_files(content):
+    assert [form for form in FORMATS if form.recognises(content)] == []
+    for form in FORMATS:
+        assert list(form.read(content, Problems())) in ([], None) or b"messages" in content
+
+
+@by_name
+def test_a_file_that_is_cut_off_is_counted(builder):
+    content = one_document(builder())
+    for end in range(1, len(content) - 1, 97):
+        sessions, problems = read_by(builder, content[:end])
+        assert sessions == []
+        assert problems
+
+
+@by_name
+def test_every_value_can_be_broken(builder):
+    content = one_document(builder())
+    for number, path in enumerate(paths(json.loads(content))):
+        junk = JUNK[number % len(JUNK)]
+        sessions, _ = read_by(builder, with_junk(content, path, junk))
+        for session in sessions:
+            messages_of(session)
+            sums([session])
+            assert all(0 <= call.at < len(session.messages) for call in session.calls)
+            assert all(0 <= number < len(session.calls) for number in session.compactions)
+
+
+@by_name
+@pytest.mark.parametrize("junk", JUNK, ids=repr)
+def test_one_broken_item_costs_no_other(builder, junk):
+    content = one_document(builder())
+    whole, before = read_by(builder, content)
+    kept = Counter(raw for session in whole for raw in session.messages)
+    value = json.loads(content)
+    for items in items_of(value):
+        for i, item in enumerate(items):
+            items[i] = junk
+            sessions, problems = read_by(builder, json.dumps(value).encode())
+            left = Counter(raw for session in sessions for raw in session.messages)
+            assert problems - before
+            assert sum((kept - left).values()) <= 3, "more than the item and its results"
+            items[i] = item
+
+
+@by_name
+def test_the_call_behind_a_lost_message_is_marked(builder):
+    value = json.loads(one_document(builder()))
+    items = next(items_of(value))
+    items[1] = "junk"
+    (session, *_), _ = read_by(builder, json.dumps(value).encode())
+    assert [call.hole for call in session.calls][0] or not session.calls
+
+
+@by_name
+def test_bills_are_not_touched_by_the_reader(builder):
+    sessions, _ = read(builder())
+    for session in sessions:
+        for call in session.calls:
+            assert call.usage is None or min(vars_of(call.usage)) >= 0
+            assert call.usage is None or call.thoughts <= call.usage.output or not call.usage.output
+
+
+def vars_of(usage):
+    return [getattr(usage, name) for name in Usage.__slots__]
+
+
+def saved_files():
+    folders = ("mini-swe-agent", "openhands", "swe-agent", "pydantic-ai")
+    return [path for folder in folders for path in sorted((DATA / folder).glob("*"))]
+
+
+@pytest.mark.parametrize("path", saved_files() or [None], ids=lambda path: path and path.name)
+def test_sums_of_real_files_are_the_independent_ones(path):
+    if path is None or path.name.endswith(".zst"):
+        pytest.skip(f"{DATA} is not here, or the archive has a test of its own")
+    sessions, problems = read(path.read_bytes())
+    assert problems == {}
+    assert sums(sessions) == sums_of(path)
