@@ -10,9 +10,10 @@ from typing import Any
 from cuesta.core.policy import Policy, profile
 from cuesta.core.prices import PriceBook
 from cuesta.core.usage import Usage
+from cuesta.lab.components import Components, Parts
 from cuesta.lab.cost import engine, perfect
 from cuesta.lab.prepared import Prepared
-from cuesta.lab.records import RECORDED, Record, Trace, Variant
+from cuesta.lab.records import RECORDED, Record, Spent, Trace, Variant
 from cuesta.lab.replay import Replay, Step, recorded, replay
 from cuesta.lab.tariff import Prices, Tariff
 from cuesta.strategies.registry import strategy
@@ -26,7 +27,7 @@ class Sweep:
         variants: The variants.
         prices: What tokens cost.
         model: The model that all calls are billed as; empty: each call's own.
-        traces: Whether records hold their calls one by one.
+        traces: Whether records hold their calls one by one, and what was paid for.
     """
 
     variants: tuple[Variant, ...]
@@ -95,7 +96,26 @@ class Sweep:
             billed=billed,
             unpriced=tariff.unpriced,
             trace=_trace(steps, counted[1], tariff) if self.traces else None,
+            spent=self._spent(prepared, done, steps, tariff),
         )
+
+    def _spent(
+        self, prepared: Prepared, done: Replay, steps: Sequence[Step], tariff: Tariff
+    ) -> Spent | None:
+        """Return what was paid for; None of what the harness itself did: its prompts are gone."""
+        if not self.traces or tariff.unpriced or not done.layouts:
+            return None
+        bills = engine(steps)
+        cached = other = Parts()
+        made = Components(prepared).steps(done, [bill.cache_read for bill in bills])
+        for step, bill, parts in zip(steps, bills, made, strict=True):
+            whole = tariff.cost(step.model, bill) or 0.0
+            read = tariff.cost(step.model, Usage(cache_read=bill.cache_read)) or 0.0
+            output = tariff.cost(step.model, Usage(output=bill.output)) or 0.0
+            cached += parts.cached.scaled(read)
+            other += (parts.prompt - parts.cached).scaled(whole - read - output)
+            other += parts.output.scaled(output)
+        return Spent(cached.values, other.values)
 
     def _as_model(self, steps: Sequence[Step]) -> Sequence[Step]:
         """Give steps the model that they are billed as; one that names none has the session's."""
@@ -131,6 +151,10 @@ def _trace(steps: Sequence[Step], bills: Sequence[Usage], tariff: Tariff) -> Tra
         tuple(bill.cache_read for bill in bills),
         tuple(step.output for step in steps),
         tuple(tariff.cost(s.model, bill) for s, bill in zip(steps, bills, strict=True)),
+        tuple(
+            tariff.cost(s.model, Usage(cache_read=bill.cache_read))
+            for s, bill in zip(steps, bills, strict=True)
+        ),
         tuple(step.cliff for step in steps),
         tuple(step.ours for step in steps),
     )
