@@ -13,7 +13,7 @@ from functools import cached_property
 from cuesta.core.digest import Digest, PartKind
 from cuesta.core.transcript import Block, BlockKind, Message, Role, outline
 from cuesta.lab.prepared import Prepared, meter_of
-from cuesta.lab.replay import DIGEST, FIXED, Piece, Replay
+from cuesta.lab.replay import CLEARED, DIGEST, FIXED, Piece, Replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,11 @@ class Components:
         if i == DIGEST:
             return _digest(digests.get(treatment)).scaled(tokens)
         whole = self._sums[i + 1] - self._sums[i]
-        thinking = self._prepared.transcript.outlines[i].tokens - tokens
-        return whole - Parts(thoughts=thinking) if treatment else whole
+        if not treatment:
+            return whole
+        gone = self._prepared.transcript.outlines[i].tokens - tokens
+        left = Parts(results=gone) if treatment == CLEARED else Parts(thoughts=gone)
+        return whole - left
 
     def _output(self, number: int) -> Parts:
         """Return what a call's answer is made of; what is billed and not saved is thinking."""

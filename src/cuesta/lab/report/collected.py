@@ -1,7 +1,7 @@
 """What a report needs of replays, in memory that does not grow with how many there are.
 
-Sums are kept of all sessions, and single steps of a few: each harness's largest, and one whose size
-is in the middle of a sample of all.
+Sums are kept of all sessions, and single steps of a few: the one of each harness with the most prompt
+tokens, and one in the middle of a sample of all.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import TypeAlias
 
 from cuesta.lab.components import NAMES
 from cuesta.lab.files import Outcome
@@ -53,6 +54,7 @@ class Shown:
         harness: The agent program.
         calls: How many calls it has.
         peak: Its largest prompt with everything kept, in tokens.
+        prompt: The sum over its prompts with everything kept.
         steps: The numbers of the calls that are shown, from 0.
         lines: Its steps by variant.
         activity: What it did, one letter a call (see `activity`).
@@ -64,6 +66,7 @@ class Shown:
     harness: str
     calls: int
     peak: int
+    prompt: int
     steps: tuple[int, ...]
     lines: Mapping[Variant, Line]
     activity: str
@@ -180,7 +183,7 @@ class Collected:
                 self._spent[record.variant] = _sum(known, record.spent)
         shown = None
         key = sha256(f"{tally.path}\0{tally.session}".encode(errors="replace")).digest()
-        size = _size_of(records, tally)
+        size: _Size = (_kept(records).prompt, tally.path, tally.session)
         known_largest = self._largest.get(tally.harness)
         if known_largest is None or _size(known_largest) < size:
             self._largest[tally.harness] = shown = _shown(records, tally)
@@ -191,17 +194,17 @@ class Collected:
                 del self._sample[max(self._sample)]
 
 
-def _size(shown: Shown) -> tuple[int, int, str, str]:
-    return shown.peak, shown.calls, shown.path, shown.name
+_Size: TypeAlias = tuple[int, str, str]
 
 
-def _size_of(records: Sequence[Record], tally: Tally) -> tuple[int, int, str, str]:
-    return _peak(records), tally.calls, tally.path, tally.session
+def _size(shown: Shown) -> _Size:
+    return shown.prompt, shown.path, shown.name
 
 
-def _peak(records: Sequence[Record]) -> int:
-    kept = [record.peak for record in records if record.variant.strategy == KEEP_ALL]
-    return max(kept or [record.peak for record in records])
+def _kept(records: Sequence[Record]) -> Record:
+    """Return the record of keeping all, or else the first."""
+    kept = (record for record in records if record.variant.strategy == KEEP_ALL)
+    return next(kept, records[0])
 
 
 def _sum(known: Spent | None, more: Spent) -> Spent:
@@ -221,7 +224,8 @@ def _shown(records: Sequence[Record], tally: Tally) -> Shown:
         name=tally.session,
         harness=tally.harness,
         calls=tally.calls,
-        peak=_peak(records),
+        peak=_kept(records).peak,
+        prompt=_kept(records).prompt,
         steps=steps,
         lines={variant: _line(trace, steps) for variant, trace in traces.items()},
         activity=tally.activity,

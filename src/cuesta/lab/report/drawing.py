@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cuesta.lab.report.rows import Values
 
+_GAPS = 120
 _SHARP = 2
 """Pixels of a PNG for each pixel of the figure."""
 
@@ -29,9 +30,7 @@ def need_drawing() -> ModuleType:
     try:
         import vl_convert  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise ConfigError(
-            "Plots need vl-convert-python: pip install 'cuesta[lab]'"
-        ) from error
+        raise ConfigError("Plots need vl-convert-python: pip install 'cuesta[lab]'") from error
     return vl_convert
 
 
@@ -73,13 +72,18 @@ def write_figures(drawn: Mapping[str, tuple[Spec, Values]], folder: Path) -> lis
     return written
 
 
+def bar_width(width: int, steps: int) -> float:
+    """Return how broad a step's bar is; few have gaps between them."""
+    return max(1.0, round((0.8 if steps <= _GAPS else 1.0) * width / steps, 1))
+
+
 def whole_spec(spec: Spec, values: Values, width: int = WIDE) -> dict[str, Any]:
     """Return a figure with its rows and a width, ready to be drawn on white."""
     inner = dict(spec.get("spec", {}))
     sized = {"spec": {**inner, "width": width}} if inner else {"width": width}
     if "params" in spec:
         steps = max((row["step"] for row in values), default=1)
-        sized["params"] = [{"name": "bar", "value": max(1, round(0.8 * width / steps, 1))}]
+        sized["params"] = [{"name": "bar", "value": bar_width(width, steps)}]
     return {
         **spec,
         **sized,

@@ -29,6 +29,7 @@ _KIND_COLOURS = ("#3f7fbf", "#d0443e", "#e08a2b", "#5aa469", "#9a77c7", "#8b8f98
 _CACHED = "#9aa3ad"
 
 _TOKENS = "datum.value >= 1000 ? format(datum.value / 1000, ',') + 'K' : format(datum.value, ',')"
+_PERCENT = "datum.value === 0 ? '0%' : format(datum.value, '+.0%')"
 _DOLLARS = "'$' + format(datum.value, ',.3~r')"
 _STEP = {
     "field": "step",
@@ -44,7 +45,9 @@ WIDE = 760
 
 def theme(*, dark: bool = False) -> Spec:
     """Return what all figures have in common, on a light or a dark page."""
-    ink, faint, line = ("#e6e8eb", "#a9b1bb", "#3a414b") if dark else ("#1c2127", "#58616c", "#dde1e6")
+    ink, faint, line = (
+        ("#e6e8eb", "#a9b1bb", "#3a414b") if dark else ("#1c2127", "#58616c", "#dde1e6")
+    )
     axis = {
         "labelColor": faint, "titleColor": faint, "gridColor": line, "domainColor": line,
         "tickColor": line, "titleFontWeight": "normal", "labelFontSize": 12, "titleFontSize": 12,
@@ -157,7 +160,12 @@ def thresholds(strategies: Sequence[str], names: Sequence[str]) -> Spec:
             {"field": "cliffs", "format": ","},
         ],
     }  # fmt: skip
-    detail = {"strokeDash": encoding["strokeDash"]}
+    shape = {
+        "field": "cache", "title": None,
+        "scale": {"domain": list(CACHES.values()), "range": ["circle", "diamond"]},
+        "legend": {"symbolFillColor": "#7f8894"},
+    }  # fmt: skip
+    shaped = {name: one for name, one in encoding.items() if name != "strokeDash"}
     return {
         "data": _ROWS,
         "height": 320,
@@ -170,7 +178,7 @@ def thresholds(strategies: Sequence[str], names: Sequence[str]) -> Spec:
             },
             {
                 "mark": {"type": "point", "size": 70, "filled": True, "opacity": 1},
-                "encoding": {k: v for k, v in encoding.items() if k not in detail},
+                "encoding": {**shaped, "shape": shape},
             },
         ],
     }
@@ -212,14 +220,14 @@ def components(variants: Sequence[str]) -> Spec:
     place = f"indexof({parts!r}, datum.part) * 2 + (datum.how === 'other' ? 1 : 0)"
     return {
         "data": _ROWS,
-        "height": {"step": 24},
+        "height": 24 * len(variants),
         "transform": [{"calculate": place, "as": "place"}],
         "mark": {"type": "bar", "height": {"band": 0.8}},
         "encoding": {
             "y": {"field": "variant", "type": "nominal", "sort": list(variants), "title": None, "axis": {"labelLimit": 170}},
             "x": {"field": "cost", "type": "quantitative", "aggregate": "sum", "title": "cost (US$, engine model)", "axis": {"labelExpr": _DOLLARS, "labelFlush": True}},
             "color": {"field": "part", "title": None, "scale": {"domain": parts, "range": list(_PART_COLOURS)}},
-            "opacity": {"field": "how", "title": None, "scale": {"domain": ["cached", "other"], "range": [0.5, 1]}},
+            "opacity": {"field": "how", "type": "ordinal", "sort": ["cached", "other"], "title": None, "scale": {"domain": ["cached", "other"], "range": [0.5, 1]}, "legend": {"symbolFillColor": "#7f8894"}},
             "order": {"field": "place", "type": "quantitative"},
             "tooltip": [
                 {"field": "variant"}, {"field": "part"}, {"field": "how"},
@@ -229,12 +237,12 @@ def components(variants: Sequence[str]) -> Spec:
     }  # fmt: skip
 
 
-def activities() -> Spec:
+def activities(harnesses: int) -> Spec:
     """Shares of the steps by what they do, by harness (the paper's Figure 6)."""
     place = f"indexof({list(KINDS.values())!r}, datum.kind)"
     return {
         "data": _ROWS,
-        "height": {"step": 28},
+        "height": 28 * harnesses,
         "transform": [{"calculate": place, "as": "place"}],
         "mark": {"type": "bar", "height": {"band": 0.75}},
         "encoding": {
@@ -286,14 +294,14 @@ def _kinds() -> Spec:
 
 
 def _tokens(field: str, title: str) -> Spec:
-    axis = {"labelExpr": _TOKENS}
+    axis = {"labelExpr": _TOKENS, "tickCount": 8}
     return {"field": field, "type": "quantitative", "title": title, "axis": axis}
 
 
 def _change() -> Spec:
     return {
         "field": "change", "type": "quantitative", "title": "cost compared with keeping all",
-        "scale": {"zero": True}, "axis": {"format": "+.0%"},
+        "scale": {"zero": True}, "axis": {"labelExpr": _PERCENT, "grid": True},
     }  # fmt: skip
 
 

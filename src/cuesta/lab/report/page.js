@@ -6,6 +6,7 @@
   const threshold = document.getElementById("threshold");
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const views = new Map();
+  const ERROR = 1; // what Vega calls `vega.Error`
 
   const chosen = () => data.sessions[Number(session.value)];
 
@@ -45,7 +46,7 @@
       // A panel's width leaves its axis out.
       copy.spec.width = Math.max(width - 80, 120);
       const steps = values.reduce((most, value) => Math.max(most, value.step), 1);
-      copy.params[0].value = Math.max(1, (0.8 * copy.spec.width) / steps);
+      copy.params[0].value = Math.max(1, ((steps <= 120 ? 0.8 : 1) * copy.spec.width) / steps);
     } else {
       copy.width = width;
       copy.autosize = { type: "fit-x", contains: "padding" };
@@ -67,9 +68,12 @@
     }
     const theme = data.themes[dark.matches ? "dark" : "light"];
     const width = plot.clientWidth;
-    const config = { ...theme, background: null, legend: { ...theme.legend, columns: width < 520 ? 2 : 0 } };
+    // On a phone legends stand below each other.
+    const narrow = width < 520;
+    const layout = { top: { anchor: "start", direction: narrow ? "vertical" : "horizontal" } };
+    const config = { ...theme, background: null, legend: { ...theme.legend, columns: narrow ? 2 : 0, layout } };
     const view = await vegaEmbed(plot, sized(spec, values, width), {
-      actions: false, renderer: "svg", ast: true, config, tooltip: { theme: "custom" },
+      actions: false, logLevel: ERROR, renderer: "svg", ast: true, config, tooltip: { theme: "custom" },
     });
     views.set(name, view);
     const svg = plot.querySelector("svg");

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -89,7 +89,10 @@ class Report:
                 figures.components([rows.label(one) for one in bars]),
                 rows.components(self.collected.spent(), bars),
             ),
-            "activity": (figures.activities(), rows.activities(self.collected.activity)),
+            "activity": (
+                figures.activities(len(self.collected.activity)),
+                rows.activities(self.collected.activity),
+            ),
             "steps": (figures.steps(), [value for one in first for value in rows.steps(one)]),
         }
 
@@ -146,7 +149,9 @@ def _lead(report: Report) -> str:
         cards.append((f"{base.sessions:,}", f"sessions, {counted(base.calls, 'call')}"))
         cards.append((short(base.mean_peak), "tokens: largest prompt of a session, mean"))
         cards.append((dollars(base.engine.cost), "with everything kept, engine model"))
-    priced = [row for row in report.rows if row.cliffs and row.by_engine.base and row.variant.profile]
+    priced = [
+        row for row in report.rows if row.cliffs and row.by_engine.base and row.variant.profile
+    ]
     if priced:
         best = min(priced, key=lambda row: row.by_engine.with_steps(3))
         change = best.by_engine.with_steps(3) / best.by_engine.base - 1
@@ -156,11 +161,22 @@ def _lead(report: Report) -> str:
     told = "".join(
         f"<li><strong>{escape(value)}</strong> {escape(text)}</li>" for value, text in cards
     )
-    notes = "".join(
-        f"<p class=note>Costs leave out {escape(counted(count, 'session'))}: {escape(reason)}</p>"
-        for reason, count in sorted(report.collected.unpriced().items())
+    return f"<ul class=cards>{told}</ul>{_unpriced(report.collected.unpriced())}"
+
+
+def _unpriced(sessions: Mapping[str, int]) -> str:
+    """Say which sessions have no cost."""
+    if not sessions:
+        return ""
+    reasons = "".join(
+        f"<li>{escape(counted(count, 'session'))}: {escape(reason)}</li>"
+        for reason, count in sorted(sessions.items())
     )
-    return f"<ul class=cards>{told}</ul>{notes}"
+    whole = escape(counted(sum(sessions.values()), "session"))
+    return (
+        f"<details class=note><summary>Costs leave out {whole} without a price</summary>"
+        f"<ul>{reasons}</ul></details>"
+    )
 
 
 def _session_name(report: Report, one: Shown) -> str:

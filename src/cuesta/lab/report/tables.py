@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
+from itertools import zip_longest
 
 from cuesta.lab.activity import AGAIN, EDIT, READ, TEST
 from cuesta.lab.records import AS_RUN, BASE
@@ -17,7 +18,7 @@ _MOST_OTHERS = 100
 _VARIANTS = (
     "strategy", "at", "cliffs", "mean peak", "mean", "input", "cached", "written", "output",
     "hits, engine", "hits, perfect", "hits, billed", "cost, engine", "change", "cost, perfect",
-    "change", "spare steps",
+    "change", "billed", "spare steps",
 )  # fmt: skip
 _FILES = ("file", "sessions", "calls", "turns", "human", "tool calls", "prompt", "output")
 
@@ -38,8 +39,8 @@ def _variant(row: Row) -> list[str]:
         short(usage.cache_write_5m + usage.cache_write_1h), short(usage.output),
         percent(row.engine.hit_rate), percent(row.perfect.hit_rate),
         DASH if billed is None else percent(billed.hit_rate),
-        dollars(row.engine.cost) + ("" if billed is None else f" (billed {dollars(billed.cost)})"),
-        changes[0], dollars(row.perfect.cost), changes[1],
+        dollars(row.engine.cost), changes[0], dollars(row.perfect.cost), changes[1],
+        DASH if billed is None else dollars(billed.cost),
         DASH if base or row.variant == AS_RUN else _spare(row.by_engine),
     ]  # fmt: skip
 
@@ -125,11 +126,16 @@ def _table(
         summed: Whether the last row is the sum of the others.
     """
 
-    def cell(tag: str, place: int, content: str) -> str:
-        return f"<{tag}{' class=text' if place < text else ''}>{escape(content)}</{tag}>"
+    kinds = [" class=text"] * text
+    if summed:
+        kinds[0] = ' class="text path"'
 
-    head = "".join(cell("th scope=col", i, n).replace("</th scope=col>", "</th>") for i, n in enumerate(names))  # fmt: skip
-    body = ["<tr>" + "".join(cell("td", i, c) for i, c in enumerate(row)) + "</tr>" for row in rows]
+    def cells(row: Iterable[str], tag: str) -> str:
+        told = zip_longest(row, kinds, fillvalue="")
+        return "".join(f"<{tag}{kind}>{escape(content)}</{tag}>" for content, kind in told)
+
+    head = cells(names, "th")
+    body = [f"<tr>{cells(row, 'td')}</tr>" for row in rows]
     if summed and body:
         body[-1] = body[-1].replace("<tr>", "<tr class=sum>", 1)
     return (
