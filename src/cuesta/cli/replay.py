@@ -293,7 +293,7 @@ class _Drawing:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         from cuesta.lab.report import html, write_figures  # noqa: PLC0415 - likewise
 
-        if kind is not None or not self._report.rows:
+        if kind is not None or not self._report.table:
             return
         if self._arguments.report:
             self._arguments.report.write_text(html(self._report), encoding="utf-8")

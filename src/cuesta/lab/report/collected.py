@@ -1,7 +1,7 @@
 """What a report needs of replays, in memory that does not grow with how many there are.
 
-Sums are kept of all sessions, and single steps of a few: the one of each harness with the most prompt
-tokens, and one in the middle of a sample of all.
+Sums are kept of all sessions, and single steps of a few: the one of each harness with the most
+prompt tokens, and one in the middle of a sample of all.
 """
 
 from __future__ import annotations

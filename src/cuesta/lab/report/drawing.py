@@ -80,7 +80,7 @@ def bar_width(width: int, steps: int) -> float:
 def whole_spec(spec: Spec, values: Values, width: int = WIDE) -> dict[str, Any]:
     """Return a figure with its rows and a width, ready to be drawn on white."""
     inner = dict(spec.get("spec", {}))
-    sized = {"spec": {**inner, "width": width}} if inner else {"width": width}
+    sized: Spec = {"spec": {**inner, "width": width}} if inner else {"width": width}
     if "params" in spec:
         steps = max((row["step"] for row in values), default=1)
         sized["params"] = [{"name": "bar", "value": bar_width(width, steps)}]

@@ -49,13 +49,25 @@ def theme(*, dark: bool = False) -> Spec:
         ("#e6e8eb", "#a9b1bb", "#3a414b") if dark else ("#1c2127", "#58616c", "#dde1e6")
     )
     axis = {
-        "labelColor": faint, "titleColor": faint, "gridColor": line, "domainColor": line,
-        "tickColor": line, "titleFontWeight": "normal", "labelFontSize": 12, "titleFontSize": 12,
-    }  # fmt: skip
+        "labelColor": faint,
+        "titleColor": faint,
+        "gridColor": line,
+        "domainColor": line,
+        "tickColor": line,
+        "titleFontWeight": "normal",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+    }
     legend = {
-        "labelColor": ink, "titleColor": faint, "orient": "top", "labelFontSize": 12,
-        "titleFontSize": 12, "titleFontWeight": "normal", "symbolStrokeWidth": 3, "labelLimit": 200,
-    }  # fmt: skip
+        "labelColor": ink,
+        "titleColor": faint,
+        "orient": "top",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "symbolStrokeWidth": 3,
+        "labelLimit": 200,
+    }
     return {
         "background": None if dark else "white",
         "font": "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif",
@@ -98,12 +110,15 @@ def context(strategies: Sequence[str]) -> Spec:
                 "params": [over],
                 "mark": {"type": "rule", "strokeWidth": 1},
                 "encoding": {
-                    "opacity": {"condition": {"param": "over", "empty": False, "value": 0.7}, "value": 0},
+                    "opacity": {
+                        "condition": {"param": "over", "empty": False, "value": 0.7},
+                        "value": 0,
+                    },
                     "tooltip": [{"field": "step", "type": "quantitative"}, *named],
                 },
             },
         ],
-    }  # fmt: skip
+    }
 
 
 def costs(strategies: Sequence[str]) -> Spec:
@@ -116,55 +131,74 @@ def costs(strategies: Sequence[str]) -> Spec:
     ]
 
     def bar(field: str, colour: Spec) -> Spec:
-        height = {"field": field, "type": "quantitative", "title": "US$", "stack": None}
+        height: Spec = {"field": field, "type": "quantitative", "title": "US$", "stack": None}
         height["axis"] = {"labelExpr": _DOLLARS, "tickCount": 3}
         return {
             "mark": {"type": "rule", "strokeWidth": {"expr": "bar"}},
             "encoding": {
-                "x": _STEP, "y": height, "y2": {"datum": 0}, "color": colour, "tooltip": tooltip,
+                "x": _STEP,
+                "y": height,
+                "y2": {"datum": 0},
+                "color": colour,
+                "tooltip": tooltip,
             },
-        }  # fmt: skip
+        }
 
     return {
         "data": _ROWS,
         "params": [{"name": "bar", "value": 2}],
-        "facet": {"field": "strategy", "sort": list(strategies), "title": None, "header": {"labelAnchor": "start"}},
+        "facet": {
+            "field": "strategy",
+            "sort": list(strategies),
+            "title": None,
+            "header": {"labelAnchor": "start"},
+        },
         "columns": 1,
         "spacing": 12,
         "spec": {
             "height": 90,
-            "layer": [bar("total", _colour(strategies, legend=False)), bar("cached", {"value": _CACHED})],
+            "layer": [
+                bar("total", _colour(strategies, legend=False)),
+                bar("cached", {"value": _CACHED}),
+            ],
         },
         "resolve": {"axis": {"x": "shared"}},
-    }  # fmt: skip
+    }
 
 
 def thresholds(strategies: Sequence[str], names: Sequence[str]) -> Spec:
     """Cost by threshold, in both models of the cache."""
     encoding = {
         "x": {
-            "field": "threshold", "type": "ordinal", "sort": list(names),
-            "title": "threshold (tokens)", "axis": {"labelAngle": 0, "labelOverlap": True},
+            "field": "threshold",
+            "type": "ordinal",
+            "sort": list(names),
+            "title": "threshold (tokens)",
+            "axis": {"labelAngle": 0, "labelOverlap": True},
             "scale": {"type": "point", "padding": 0.4},
         },
         "y": _change(),
         "color": _colour(strategies),
         "strokeDash": {
-            "field": "cache", "title": None,
+            "field": "cache",
+            "title": None,
             "scale": {"domain": list(CACHES.values()), "range": [[1, 0], [5, 3]]},
         },
         "tooltip": [
-            {"field": "strategy"}, {"field": "threshold"}, {"field": "cache"},
+            {"field": "strategy"},
+            {"field": "threshold"},
+            {"field": "cache"},
             {"field": "change", "title": "change", "format": "+.1%"},
             {"field": "cost", "title": "cost, US$", "format": ",.4~r"},
             {"field": "cliffs", "format": ","},
         ],
-    }  # fmt: skip
+    }
     shape = {
-        "field": "cache", "title": None,
+        "field": "cache",
+        "title": None,
         "scale": {"domain": list(CACHES.values()), "range": ["circle", "diamond"]},
         "legend": {"symbolFillColor": "#7f8894"},
-    }  # fmt: skip
+    }
     shaped = {name: one for name, one in encoding.items() if name != "strokeDash"}
     return {
         "data": _ROWS,
@@ -209,9 +243,12 @@ def sizes(strategies: Sequence[str]) -> Spec:
                 "mark": {"type": "line", "strokeWidth": 2},
                 "encoding": encoding,
             },
-            {"mark": {"type": "point", "size": 80, "filled": True, "opacity": 1}, "encoding": encoding},
+            {
+                "mark": {"type": "point", "size": 80, "filled": True, "opacity": 1},
+                "encoding": encoding,
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 def components(variants: Sequence[str]) -> Spec:
@@ -224,17 +261,42 @@ def components(variants: Sequence[str]) -> Spec:
         "transform": [{"calculate": place, "as": "place"}],
         "mark": {"type": "bar", "height": {"band": 0.8}},
         "encoding": {
-            "y": {"field": "variant", "type": "nominal", "sort": list(variants), "title": None, "axis": {"labelLimit": 170}},
-            "x": {"field": "cost", "type": "quantitative", "aggregate": "sum", "title": "cost (US$, engine model)", "axis": {"labelExpr": _DOLLARS, "labelFlush": True}},
-            "color": {"field": "part", "title": None, "scale": {"domain": parts, "range": list(_PART_COLOURS)}},
-            "opacity": {"field": "how", "type": "ordinal", "sort": ["cached", "other"], "title": None, "scale": {"domain": ["cached", "other"], "range": [0.5, 1]}, "legend": {"symbolFillColor": "#7f8894"}},
+            "y": {
+                "field": "variant",
+                "type": "nominal",
+                "sort": list(variants),
+                "title": None,
+                "axis": {"labelLimit": 170},
+            },
+            "x": {
+                "field": "cost",
+                "type": "quantitative",
+                "aggregate": "sum",
+                "title": "cost (US$, engine model)",
+                "axis": {"labelExpr": _DOLLARS, "labelFlush": True},
+            },
+            "color": {
+                "field": "part",
+                "title": None,
+                "scale": {"domain": parts, "range": list(_PART_COLOURS)},
+            },
+            "opacity": {
+                "field": "how",
+                "type": "ordinal",
+                "sort": ["cached", "other"],
+                "title": None,
+                "scale": {"domain": ["cached", "other"], "range": [0.5, 1]},
+                "legend": {"symbolFillColor": "#7f8894"},
+            },
             "order": {"field": "place", "type": "quantitative"},
             "tooltip": [
-                {"field": "variant"}, {"field": "part"}, {"field": "how"},
+                {"field": "variant"},
+                {"field": "part"},
+                {"field": "how"},
                 {"field": "cost", "aggregate": "sum", "title": "cost, US$", "format": ",.4~r"},
             ],
         },
-    }  # fmt: skip
+    }
 
 
 def activities(harnesses: int) -> Spec:
@@ -247,16 +309,24 @@ def activities(harnesses: int) -> Spec:
         "mark": {"type": "bar", "height": {"band": 0.75}},
         "encoding": {
             "y": {"field": "harness", "type": "nominal", "title": None},
-            "x": {"field": "share", "type": "quantitative", "title": "share of the steps", "scale": {"domain": [0, 1]}, "axis": {"format": ".0%", "labelFlush": True}},
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "title": "share of the steps",
+                "scale": {"domain": [0, 1]},
+                "axis": {"format": ".0%", "labelFlush": True},
+            },
             "color": {**_kinds(), "legend": {"symbolStrokeWidth": 0}},
             "order": {"field": "place", "type": "quantitative"},
             "tooltip": [
-                {"field": "harness"}, {"field": "kind"}, {"field": "steps", "format": ","},
+                {"field": "harness"},
+                {"field": "kind"},
+                {"field": "steps", "format": ","},
                 {"field": "share", "format": ".1%"},
                 {"field": "each", "title": "a session", "format": ",.1f"},
             ],
         },
-    }  # fmt: skip
+    }
 
 
 def steps() -> Spec:
@@ -270,14 +340,20 @@ def steps() -> Spec:
                 "mark": {"type": "tick", "thickness": 2, "height": {"band": 0.7}},
                 "encoding": {
                     "x": _STEP,
-                    "y": {"field": "kind", "type": "nominal", "sort": list(KINDS.values()), "title": None, "scale": {"domain": list(KINDS.values())}},
+                    "y": {
+                        "field": "kind",
+                        "type": "nominal",
+                        "sort": list(KINDS.values()),
+                        "title": None,
+                        "scale": {"domain": list(KINDS.values())},
+                    },
                     "color": {**_kinds(), "legend": None},
                     "tooltip": [{"field": "step", "type": "quantitative"}, {"field": "kind"}],
                 },
             },
             _compactions(),
         ],
-    }  # fmt: skip
+    }
 
 
 def _colour(strategies: Sequence[str], *, legend: bool = True) -> Spec:
@@ -300,9 +376,12 @@ def _tokens(field: str, title: str) -> Spec:
 
 def _change() -> Spec:
     return {
-        "field": "change", "type": "quantitative", "title": "cost compared with keeping all",
-        "scale": {"zero": True}, "axis": {"labelExpr": _PERCENT, "grid": True},
-    }  # fmt: skip
+        "field": "change",
+        "type": "quantitative",
+        "title": "cost compared with keeping all",
+        "scale": {"zero": True},
+        "axis": {"labelExpr": _PERCENT, "grid": True},
+    }
 
 
 def _zero() -> Spec:
@@ -332,6 +411,9 @@ def _compactions() -> Spec:
 
 def _nearest(field: str) -> Spec:
     return {
-        "type": "point", "fields": [field], "nearest": True,
-        "on": "pointerover", "clear": "pointerout",
-    }  # fmt: skip
+        "type": "point",
+        "fields": [field],
+        "nearest": True,
+        "on": "pointerover",
+        "clear": "pointerout",
+    }

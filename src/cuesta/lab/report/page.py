@@ -37,7 +37,7 @@ class Report:
     variants: Sequence[Variant]
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def table(self) -> list[Row]:
         """The table's rows, in the order of the variants."""
         known = {row.variant: row for row in self.collected.rows()}
         return [known[variant] for variant in self.variants if variant in known]
@@ -50,7 +50,7 @@ class Report:
     @cached_property
     def strategies(self) -> list[str]:
         """The strategies that there are."""
-        return rows.strategies(self.rows)
+        return rows.strategies(self.table)
 
     @cached_property
     def root(self) -> str:
@@ -64,12 +64,12 @@ class Report:
 
     def figures(self) -> dict[str, tuple[figures.Spec, rows.Values]]:
         """Return each figure with its rows; of the sessions the first is drawn."""
-        together = rows.choices(self.rows)[rows.first_choice(self.rows)][1] if self.rows else []
-        bars = [row.variant for row in self.rows]
+        together = rows.choices(self.table)[rows.first_choice(self.table)][1] if self.table else []
+        bars = [row.variant for row in self.table]
         if len(bars) > _MOST_BARS:
             bars = together
         first = self.sessions[:1]
-        names = list(dict.fromkeys(one["threshold"] for one in rows.thresholds(self.rows)))
+        names = list(dict.fromkeys(one["threshold"] for one in rows.thresholds(self.table)))
         drawn = [one.strategy for one in together]
         return {
             "context": (
@@ -81,10 +81,10 @@ class Report:
                 [value for one in first for value in rows.costs(one, together)],
             ),
             "cost-by-threshold": (
-                figures.thresholds(_named(rows.thresholds(self.rows)), names),
-                rows.thresholds(self.rows),
+                figures.thresholds(_named(rows.thresholds(self.table)), names),
+                rows.thresholds(self.table),
             ),
-            "cost-by-size": (figures.sizes(self.strategies), rows.sizes(self.rows)),
+            "cost-by-size": (figures.sizes(self.strategies), rows.sizes(self.table)),
             "components": (
                 figures.components([rows.label(one) for one in bars]),
                 rows.components(self.collected.spent(), bars),
@@ -119,9 +119,10 @@ def html(report: Report) -> str:
         "lead": _lead(report),
         "sessions": _options([_session_name(report, one) for one in report.sessions], 0),
         "thresholds": _options(
-            [name or "all" for name, _ in rows.choices(report.rows)], rows.first_choice(report.rows)
+            [name or "all" for name, _ in rows.choices(report.table)],
+            rows.first_choice(report.table),
         ),
-        "table": tables.variants(report.rows),
+        "table": tables.variants(report.table),
         "activity_table": tables.activity(report.collected.activity),
         "files": tables.files(report.collected, report.shown_path),
         "data": _json(_data(report)),
@@ -143,21 +144,20 @@ def _hash(script: str) -> str:
 
 def _lead(report: Report) -> str:
     """Return the figures that stand above all others."""
-    base = next((row for row in report.rows if row.variant == BASE), None)
+    base = next((row for row in report.table if row.variant == BASE), None)
     cards = []
     if base is not None:
         cards.append((f"{base.sessions:,}", f"sessions, {counted(base.calls, 'call')}"))
         cards.append((short(base.mean_peak), "tokens: largest prompt of a session, mean"))
         cards.append((dollars(base.engine.cost), "with everything kept, engine model"))
     priced = [
-        row for row in report.rows if row.cliffs and row.by_engine.base and row.variant.profile
+        row for row in report.table if row.cliffs and row.by_engine.base and row.variant.profile
     ]
     if priced:
-        best = min(priced, key=lambda row: row.by_engine.with_steps(3))
-        change = best.by_engine.with_steps(3) / best.by_engine.base - 1
-        cards.append(
-            (signed_percent(change), f"{rows.label(best.variant)}: cheapest if a cliff causes 3 more steps")
-        )  # fmt: skip
+        best = min(priced, key=lambda row: row.by_engine.with_steps(rows.STEPS))
+        change = best.by_engine.with_steps(rows.STEPS) / best.by_engine.base - 1
+        what = f"{rows.label(best.variant)}: cheapest if a cliff causes {rows.STEPS} more steps"
+        cards.append((signed_percent(change), what))
     told = "".join(
         f"<li><strong>{escape(value)}</strong> {escape(text)}</li>" for value, text in cards
     )
@@ -193,12 +193,12 @@ def _options(names: Sequence[str], chosen: int) -> str:
 
 
 def _data(report: Report) -> dict[str, Any]:
-    places = {row.variant: i for i, row in enumerate(report.rows)}
+    places = {row.variant: i for i, row in enumerate(report.table)}
     return {
         "themes": {"light": figures.theme(), "dark": figures.theme(dark=True)},
         "kinds": dict(rows.KINDS),
-        "strategies": [row.variant.strategy for row in report.rows],
-        "choices": [[places[one] for one in shown] for _, shown in rows.choices(report.rows)],
+        "strategies": [row.variant.strategy for row in report.table],
+        "choices": [[places[one] for one in shown] for _, shown in rows.choices(report.table)],
         "sessions": [
             {
                 "steps": one.steps,

@@ -32,8 +32,8 @@ PARTS: Mapping[str, str] = dict(
 )
 """Names of what a bill is paid for."""
 CACHES: Mapping[str, str] = {"engine": "engine model", "perfect": "perfect cache"}
-_STEPS = 3
-"""Extra steps a cliff, by which the threshold that is shown first is chosen."""
+STEPS = 3
+"""Extra steps a cliff, seen around real compactions, by which the threshold that is shown first is chosen."""
 
 
 def at_text(variant: Variant) -> str:
@@ -63,9 +63,13 @@ def choices(rows: Sequence[Row]) -> list[tuple[str, list[Variant]]]:
         together = [variant for variant in variants if not variant.profile]
         for name in dict.fromkeys(variant.strategy for variant in free):
             same = [variant for variant in free if variant.strategy == name]
-            together.append(min(same, key=lambda v, size=size: abs(v.at - size)))  # type: ignore[misc]
+            together.append(_nearest(same, size))
         drawn.append((short(size) if size else "auto", together))
     return drawn or [("", variants)]
+
+
+def _nearest(variants: Sequence[Variant], size: int) -> Variant:
+    return min(variants, key=lambda variant: abs(variant.at - size))
 
 
 def first_choice(rows: Sequence[Row]) -> int:
@@ -74,7 +78,7 @@ def first_choice(rows: Sequence[Row]) -> int:
     fallen = [row for row in rows if row.cliffs and row.variant not in {AS_RUN, BASE}]
     if not fallen:
         return 0
-    best = min(fallen, key=lambda row: (row.by_engine.with_steps(_STEPS), row.prompt))
+    best = min(fallen, key=lambda row: (row.by_engine.with_steps(STEPS), row.prompt))
     return next((i for i, (_, shown) in enumerate(together) if best.variant in shown), 0)
 
 

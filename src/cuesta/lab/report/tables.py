@@ -99,7 +99,7 @@ def files(collected: Collected, shown: Callable[[str], str]) -> str:
     if len(largest) > _MOST_FILES:
         more = f"<p class=note>The {_MOST_FILES} largest files of {len(largest):,} are listed.</p>"
     troubles = [
-        f"{escape(shown(path))}: {count:,} × {escape(reason)}"
+        f"{escape(shown(path))}: {count:,} \N{MULTIPLICATION SIGN} {escape(reason)}"
         for path, s in listed
         for reason, count in sorted(s.problems.items())
     ]
@@ -125,7 +125,6 @@ def _table(
         text: How many of the first columns are no numbers.
         summed: Whether the last row is the sum of the others.
     """
-
     kinds = [" class=text"] * text
     if summed:
         kinds[0] = ' class="text path"'
