@@ -3,24 +3,25 @@
 Usage: python scripts/meter_errors.py [FOLDER]
 """
 
-import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-
-from saved_sessions import Call, Session, saved_sessions
 
 from cuesta.core.meter import meter_for
 from cuesta.core.models import read_model, tokenizer
 from cuesta.core.readings import Bill, next_prompt
 from cuesta.core.transcript import Outline, outline
 from cuesta.dialects.registry import DIALECTS
+from cuesta.harnesses.saved.files import SavedFile, find, read_file
 from cuesta.protocols.lexicon import speaks_human
+from cuesta.trace.session import Call, Session
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "sessions"
+ORDER = ("claude-code", "pi", "gemini-cli", "mini-swe-agent")
+"""The folders that are read first, so that the halves stay what they were."""
 PIECE = 5_000
 """Tokens that a prompt has to grow for one comparison of the estimate alone."""
 
@@ -62,12 +63,26 @@ class Errors:
 
 @dataclass(slots=True)
 class Step:
-    """A call, measured: what it added, and how the bill grew."""
+    """A call, measured: its bill, and what it added."""
 
-    call: Call
+    prompt: int
+    hole: bool
     added: int
     human: bool
     thinks: bool
+
+
+def saved(folder: Path) -> Iterator[Path]:
+    """Yield the files under a folder."""
+    return find([*(place for name in ORDER if (place := folder / name).exists()), folder])
+
+
+def billed(files: Iterable[SavedFile]) -> Iterator[Session]:
+    """Yield the sessions of files that tell what each call was billed."""
+    for file in files:
+        for session in file.sessions:
+            if session.calls and all(call.usage for call in session.calls):
+                yield session
 
 
 def family(session: Session) -> str:
@@ -75,48 +90,58 @@ def family(session: Session) -> str:
     return tokenizer(read_model(session.calls[0].model))
 
 
+def row(session: Session) -> str:
+    """Name the row that a session belongs to."""
+    return f"{session.harness}, {family(session)}"
+
+
 def measure(session: Session, *, thoughts: bool) -> Errors:
     """Measure one session, hidden thoughts counted as billed again or not."""
-    steps = [_step(session, call, thoughts=thoughts) for call in session.calls]
+    steps = list(_steps(session, thoughts=thoughts))
     errors = Errors(sessions=1, calls=len(steps))
-    errors.hidden.append(steps[0].call.prompt - steps[0].added)
+    errors.hidden.append(steps[0].prompt - steps[0].added)
     bill: Bill | None = None
     start = Bill(0, 0)
     estimate, thinks = 0, False
     for step in steps:
-        prompt, before = step.call.prompt, bill
+        prompt, before = step.prompt, bill
         estimate += step.added
         bill = Bill(prompt, estimate)
         thinks = thinks or step.thinks
         dropped = step.human and thinks
         if session.whole:
             errors.cold.append(abs(estimate - prompt) / prompt)
-        elif before is None or step.call.hole or dropped or prompt < before.prompt:
+        elif before is None or step.hole or dropped or prompt < before.prompt:
             start, thinks = bill, False
         elif prompt - start.prompt >= PIECE:
             grown = prompt - start.prompt
             errors.cold.append(abs(estimate - start.estimate - grown) / grown)
             start = bill
-        if step.call.hole:
+        if step.hole:
             errors.holes += 1
         elif before is not None:
             errors.next.append(abs(next_prompt(before, estimate).tokens - prompt) / prompt)
     return errors
 
 
-def _step(session: Session, call: Call, *, thoughts: bool) -> Step:
-    outlines = [_outline(session, call, message) for message in call.added]
-    hidden = call.thoughts if thoughts else 0
-    return Step(
-        call,
-        added=sum(o.tokens for o in outlines) + hidden,
-        human=any(o.human for o in outlines),
-        thinks=bool(hidden) or any(o.thinks for o in outlines),
-    )
+def _steps(session: Session, *, thoughts: bool) -> Iterator[Step]:
+    before: Call | None = None
+    for call in session.calls:
+        start = before.at if before else 0
+        outlines = [_outline(session, call, raw) for raw in session.messages[start : call.at]]
+        hidden = before.thoughts if before and thoughts else 0
+        yield Step(
+            prompt=call.usage.prompt if call.usage else 0,
+            hole=call.hole,
+            added=sum(o.tokens for o in outlines) + hidden,
+            human=any(o.human for o in outlines),
+            thinks=bool(hidden) or any(o.thinks for o in outlines),
+        )
+        before = call
 
 
-def _outline(session: Session, call: Call, message: dict[str, object]) -> Outline:
-    read, digest = DIALECTS[session.wire].parse(json.dumps(message).encode())
+def _outline(session: Session, call: Call, message: bytes) -> Outline:
+    read, digest = DIALECTS[session.wire].parse(message)
     meter = meter_for(read_model(call.model))
     return outline(read, digest, meter, human=speaks_human(read))
 
@@ -124,7 +149,7 @@ def _outline(session: Session, call: Call, message: dict[str, object]) -> Outlin
 def errors_of(session: Session) -> Errors:
     """Measure a session as its bills say of hidden thoughts."""
     without = measure(session, thoughts=False)
-    if not any(call.thoughts for call in session.calls):
+    if session.whole or not any(call.thoughts for call in session.calls):
         return without
     return min(without, measure(session, thoughts=True), key=lambda e: median(e.next or [1.0]))
 
@@ -162,9 +187,8 @@ def main(folder: Path) -> None:
     if not folder.is_dir():
         print(f"There are no saved sessions at {folder}; nothing to compare with.")
         return
-    measured = [
-        (f"{s.source}, {family(s)}", errors_of(s)) for s in saved_sessions(folder) if s.calls
-    ]
+    files = (file for path in saved(folder) for file in read_file(path))
+    measured = [(row(s), errors_of(s)) for s in billed(files)]
     show("all sessions", table(measured))
     show("every second session", table(measured[::2]))
     show("the others", table(measured[1::2]))

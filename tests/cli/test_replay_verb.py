@@ -162,6 +162,17 @@ def test_parquet_without_its_library_names_the_extra(run, folder, monkeypatch, t
     assert not (tmp_path / "a.parquet").exists()
 
 
+def test_a_cluster_comes_to_the_same(run, folder):
+    pytest.importorskip("ray", reason="needs the extra: pip install 'cuesta[ray]'")
+    words = (folder, "--threshold", "4K")
+    assert figures(run, *words, "--ray", "local")["rows"] == figures(run, *words)["rows"]
+
+
+def test_a_cluster_without_its_library_names_the_extra(run, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert "pip install 'cuesta[ray]'" in run("replay", folder, "--ray", "local", status=2).err
+
+
 def test_thresholds_are_found_at_one_mean_peak(run, folder):
     told = figures(run, folder, "--strategy", "cliff", "--match", "mean-peak", "6K")
     found = [one for one in told["rows"] if one["variant"]["strategy"] == "cliff"]

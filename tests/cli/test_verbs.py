@@ -25,7 +25,9 @@ def widest(text):
     return max(map(len, text.splitlines()))
 
 
-@pytest.mark.parametrize("verb", ["", "run", "serve", "status", "explain", "tune", "demo"])
+@pytest.mark.parametrize(
+    "verb", ["", "run", "serve", "status", "explain", "replay", "sessions", "tune", "demo"]
+)
 def test_help_teaches_by_example_within_80_columns(verb, environment):
     result = cuesta(*([verb] if verb else []), "--help", env=environment)
     assert result.returncode == 0

@@ -25,6 +25,7 @@ def bench(strategy):
 
 
 LIVE = ["sliding_window", "microcompaction"]
+"""Those that can be derived again."""
 
 
 @pytest.mark.parametrize("strategy", LIVE)

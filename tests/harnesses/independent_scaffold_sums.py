@@ -37,7 +37,9 @@ def _members(path):
 
 
 def _added(rows):
-    return dict(zip(_NAMES, map(sum, zip(*(row.values() for row in rows), strict=True)), strict=True))
+    return dict(
+        zip(_NAMES, map(sum, zip(*(row.values() for row in rows), strict=True)), strict=True)
+    )
 
 
 def _named(*numbers):

@@ -182,7 +182,8 @@ def main(paths):
     """Print a line a file; a folder's name tells the harness."""
     for path in map(Path, paths):
         found = WAYS[path.parent.name](path.read_bytes())
-        print(path.parent.name, path.name, *(f"{name} {found[name]:,}" for name in NAMES))
+        row = (path.parent.name, path.name, *(f"{name} {found[name]:,}" for name in NAMES))
+        print(*row)  # noqa: T201 - the figures are the point
 
 
 if __name__ == "__main__":

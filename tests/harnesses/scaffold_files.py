@@ -67,7 +67,12 @@ def mini_2(steps=STEPS):
             }
         )
         messages += [
-            {"role": "tool", "tool_call_id": call["id"], "content": "{}", "extra": {"returncode": 0}}
+            {
+                "role": "tool",
+                "tool_call_id": call["id"],
+                "content": "{}",
+                "extra": {"returncode": 0},
+            }
             for call in calls
         ]
     slip = {"interrupt_type": "FormatError", **_response(steps)}
@@ -163,7 +168,10 @@ def openhands(steps=STEPS):
     total = {"prompt_tokens": 1000 * steps + 150 * steps * (steps - 1) // 3 + 700}
     history += [
         {"id": 80, "source": "agent", "observation": "error", "content": "No.", "extras": {}},
-        {**_message(81, "agent", "Is that all?"), "llm_metrics": {"accumulated_token_usage": total}},
+        {
+            **_message(81, "agent", "Is that all?"),
+            "llm_metrics": {"accumulated_token_usage": total},
+        },
         _message(82, "user", "Yes."),
     ]
     row = {"instance_id": "repo__1", "test_result": {}, "instruction": "Fix the bug."}
@@ -224,7 +232,10 @@ def openhands_sdk():
 
     def seen(i):
         observation = {"kind": "TerminalObservation", "content": [text("a.py")], "is_error": i > 1}
-        return event("ObservationEvent", "environment", tool_call_id=f"c{i}", observation=observation)
+        observation["metadata"] = {"exit_code": i, "prefix": "", "suffix": "\n[Over.]"}
+        return event(
+            "ObservationEvent", "environment", tool_call_id=f"c{i}", observation=observation
+        )
 
     said = {"role": "user", "content": [text("Fix it.")]}
     thinks = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}]
@@ -245,7 +256,12 @@ def openhands_sdk():
         event("MessageEvent", "agent", llm_message=done, llm_response_id="r3"),
     ]
     usages = [
-        {"model": "up", "prompt_tokens": 1000 + i, "completion_tokens": 10, "cache_read_tokens": 500}
+        {
+            "model": "up",
+            "prompt_tokens": 1000 + i,
+            "completion_tokens": 10,
+            "cache_read_tokens": 500,
+        }
         | {"cache_write_tokens": 100, "reasoning_tokens": 4, "response_id": f"r{i}"}
         for i in range(4)
     ]
@@ -273,7 +289,7 @@ def terminus(parser="json"):
 
 
 def terminus_raw():
-    """Return a trajectory of Terminus-2 that keeps its answers as they were, and goes on another."""
+    """Return a trajectory of Terminus-2 that keeps its answers and goes on from another."""
     answer = '{"analysis": "A.", "plan": "P.", "commands": [{"keystrokes": "ls\\n"}]}'
     steps = [
         {**_step("user", "You are an AI assistant."), "is_copied_context": True},
@@ -350,7 +366,10 @@ def pydantic_anthropic():
         [
             {**first, "instructions": "You are."},
             _reply(thinking, _call("c1", '{"path": "a"}'), i=0, provider_name="anthropic"),
-            {**_request(_told("c1", "text"), _part("user-prompt", "Go on.")), "instructions": "Now."},
+            {
+                **_request(_told("c1", "text"), _part("user-prompt", "Go on.")),
+                "instructions": "Now.",
+            },
             _reply(_part("text", "Done."), i=1, provider_name="anthropic"),
         ]
     ).encode()

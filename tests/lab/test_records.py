@@ -1,6 +1,7 @@
 """Records hold what replays came to, and survive being written down."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -8,10 +9,12 @@ from made_sessions import session
 
 from cuesta.core.prices import Price, PriceBook
 from cuesta.core.usage import Usage
+from cuesta.harnesses.saved.sums import sums
 from cuesta.lab.cost import rules_for
 from cuesta.lab.prepared import prepare
 from cuesta.lab.records import AS_RUN, BASE, Record, Variant, flat, variants
 from cuesta.lab.sweep import Sweep, replayed
+from cuesta.lab.tally import tally
 from cuesta.strategies.summary import SUMMARY_TOKENS
 
 _VARIANTS = (
@@ -198,3 +201,13 @@ def test_microcompaction_clears_and_keeps_every_turn():
         assert [message for (message, _), _ in layout if message >= 0] == list(range(at))
     treatments = {treatment for layout in replay.layouts.values() for (_, treatment), _ in layout}
     assert treatments == {"", "cleared"}
+
+
+@pytest.mark.parametrize("shared", [0, 6])
+def test_a_session_is_counted_as_its_readers_sum_it_up(shared):
+    saved = session(turns=9)
+    saved = replace(saved, shared=shared, calls=saved.calls[shared // 2 :])
+    counted, wanted = tally("x", prepare(saved), _BOOK), sums(saved)
+    assert (counted.calls, counted.human) == (wanted.calls, wanted.human)
+    assert (counted.turns, counted.tool_calls) == (wanted.turns, wanted.tools)
+    assert counted.usage == wanted.billed

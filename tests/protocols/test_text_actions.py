@@ -69,7 +69,9 @@ class TestAnswers:
         assert calls(message) == [("bash", {"command": "ls -la && cat <<'E'\na\nE"})]
         assert thoughts(message) == ["THOUGHT: I look.", "Then we see."]
 
-    @pytest.mark.parametrize("text", ["no action", "```bash\na\n```\n```bash\nb\n```", "```bash", ""])
+    @pytest.mark.parametrize(
+        "text", ["no action", "```bash\na\n```\n```bash\nb\n```", "```bash", ""]
+    )
     def test_an_answer_that_mini_swe_agent_refuses_stays_text(self, text):
         assert read(MINI, assistant(text)) == [assistant(text)]
 
@@ -203,6 +205,13 @@ class TestObservations:
         _, result = read(MINI, assistant("I am done."), user(complaint))
         assert result.blocks == (Block(BlockKind.RESULT, (complaint,), error=True),)
 
+    def test_a_complaint_may_stand_behind_a_result(self):
+        slip = user("Format error:\n\n<error>\nExpected exactly 1 action, found 0.\n</error>")
+        *_, result = read(MINI, assistant(MINI_ANSWER), user(MINI_OUTPUT), slip)
+        assert result.blocks[0].error
+        assert not speaks_human(result)
+        assert read(MINI, user("Do it."), slip)[1] == slip
+
     def test_a_picture_in_an_output_goes_with_the_result(self):
         picture = Block(BlockKind.MEDIA, name="image_url", pictures=((20, 10),))
         output = Message(Role.USER, (Block(BlockKind.TEXT, (MINI_OUTPUT,)), picture))
@@ -234,14 +243,12 @@ class TestFolding:
         assert [f"out-{i}" in text for i, text in enumerate(results)] == [True] * 3
 
 
-PIECES = st.lists(
-    st.sampled_from(
-        ["```bash\n", "\n```", "```", "ls", "\n", "{", "}", '"', "<command>", "</command>", "\\"]
-        + ['{"commands": []}', "<keystrokes>", "</keystrokes>", "<commands>", "bash-$", "é", " "]
-        + ["<returncode>0</returncode>", "<function=a>", "</function>", "New Terminal Output:"]
-    ),
-    max_size=30,
-).map("".join)
+SCRAPS = [
+    *("```bash\n", "\n```", "```", "ls", "\n", "{", "}", '"', "\\", "é", " ", "bash-$"),
+    *("<command>", "</command>", "<keystrokes>", "</keystrokes>", "<commands>", "<function=a>"),
+    *("</function>", "<returncode>0</returncode>", "New Terminal Output:", '{"commands": []}'),
+]
+PIECES = st.lists(st.sampled_from(SCRAPS), max_size=30).map("".join)
 
 
 @given(st.sampled_from(sorted(PROTOCOLS)), st.lists(st.tuples(st.booleans(), PIECES), max_size=6))

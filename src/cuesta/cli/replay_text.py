@@ -27,7 +27,7 @@ _FILE = "{}{:>9}{:>7}{:>7}{:>7}{:>7}{:>9}"
 _PRICE = "`--prices FILE` names that file; `--model NAME` prices all as another model."
 _NAMED = 3
 _STEPS = 3
-"""Extra steps a cliff: around real compactions 3.4 were seen (docs/replay.md)."""
+"""Extra steps that a cliff is taken to cause: around real compactions 3.4 were seen."""
 
 
 def dollars(cost: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cuesta.cli.bill import short_tokens
@@ -65,7 +66,7 @@ def _table(tallies: Sequence[Tally]) -> Iterator[str]:
         yield _COLUMNS.format(
             fitted(tally.harness, _HARNESS),
             began,
-            fitted(tally.session, _NAME),
+            fitted(tally.session or Path(tally.path).name, _NAME),
             f"{tally.calls:,}",
             short_tokens(tally.peak),
             cost,

@@ -59,10 +59,15 @@ def add_source_flags(parser: Parser) -> None:
         "--model", default="", metavar="NAME", help="price all calls as this model's"
     )
     group.add_argument(
-        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/prices.md)"
+        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/replay.md)"
     )
     group.add_argument(
         "--workers", type=_workers, default=0, metavar="N", help="processes (default: one a core)"
+    )
+    group.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="read on a Ray cluster: its address, or `local` for one that is started here",
     )
     group.add_argument(
         "--resume",
@@ -95,7 +100,7 @@ def reading_of(arguments: argparse.Namespace) -> Reading:
     tasks = tasks_of(arguments.paths or homes(os.environ).values())
     if not tasks:
         raise nothing(arguments.paths)
-    executor = _executor(arguments.workers, tasks)
+    executor = _executor(arguments, tasks)
     prices = price_book(arguments.prices)
     own = arguments.prices.read_text(encoding="utf-8") if arguments.prices else ""
     return Reading(arguments.paths, tasks, prices, executor, arguments.resume, own)
@@ -110,13 +115,16 @@ def nothing(paths: Sequence[Path]) -> CuestaError:
     )
 
 
-def _executor(workers: int, tasks: Sequence[Task]) -> Executor:
-    from cuesta.jobs.executors import Here, LocalPool, cores  # noqa: PLC0415 - likewise
+def _executor(arguments: argparse.Namespace, tasks: Sequence[Task]) -> Executor:
+    if arguments.ray:
+        from cuesta.jobs.ray import RayPool  # noqa: PLC0415 - seldom there
 
-    wanted = min(workers or cores(), len(tasks))
-    if wanted <= 1 or (not workers and sum(task.size for task in tasks) < _SMALL):
-        return Here()
-    return LocalPool(wanted)
+        return RayPool(arguments.workers, "" if arguments.ray == "local" else arguments.ray)
+    from cuesta.jobs.executors import Here, LocalPool, cores  # noqa: PLC0415 - slow to load
+
+    wanted = min(arguments.workers or cores(), len(tasks))
+    small = not arguments.workers and sum(task.size for task in tasks) < _SMALL
+    return Here() if wanted <= 1 or small else LocalPool(wanted)
 
 
 def outcomes(reading: Reading, sweep: Sweep, label: str = "read") -> Iterator[Outcome]:

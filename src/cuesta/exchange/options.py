@@ -27,7 +27,8 @@ class CompactionOptions:
         metadata={
             "help": "when to drop, and from where: `cliff`, one drop at the threshold; `keep_all`,"
             " never; `sliding_window`, the oldest turns at every step; `microcompaction`, only old"
-            " tool results; `summary`, for a summary that the model is asked for and bills",
+            " tool results; `summary`, for a summary that the model is asked for and bills;"
+            " `micro_summary`, results first",
             "choices": tuple(STRATEGIES),
         },
     )

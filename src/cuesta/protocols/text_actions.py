@@ -223,9 +223,7 @@ def read_as(protocol: str, message: Message, previous: Message | None) -> Messag
         return message
     if message.role is Role.ASSISTANT:
         return _answer(row, message)
-    if message.role is Role.USER and previous and previous.role is Role.ASSISTANT:
-        return _observation(row, message, previous)
-    return message
+    return _observation(row, message, previous) if previous else message
 
 
 def _answer(row: TextProtocol, message: Message) -> Message:
@@ -249,9 +247,13 @@ def _calls(act: Act) -> list[Block]:
 
 
 def _observation(row: TextProtocol, message: Message, previous: Message) -> Message:
+    """Read what follows an answer; a complaint may follow a result: the answer was left out."""
+    answers = previous.role is Role.ASSISTANT
+    goes_on = answers or any(block.kind is BlockKind.RESULT for block in previous.blocks)
     text = _text(message)
-    complains = row.complaint.match(text) is not None
-    if not complains and not row.observation.match(text):
+    complains = goes_on and row.complaint.match(text) is not None
+    observes = answers and row.observation.match(text) is not None
+    if message.role is not Role.USER or not (complains or observes):
         return message
     opened = (block.call_id for block in previous.blocks if block.kind is BlockKind.CALL)
     others = [block for block in message.blocks if block.kind is not BlockKind.TEXT]

@@ -10,15 +10,26 @@ from cuesta.core.ledger import Cliff
 from cuesta.strategies.base import Case, Strategy
 from cuesta.strategies.cliff import CliffStrategy
 from cuesta.strategies.keep_all import KeepAll
+from cuesta.strategies.micro_summary import MicroSummary
 from cuesta.strategies.microcompaction import Microcompaction
 from cuesta.strategies.sliding_window import SlidingWindow
 from cuesta.strategies.summary import Summary
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
-    {s.name: s for s in (CliffStrategy(), KeepAll(), SlidingWindow(), Microcompaction(), Summary())}
+    {
+        known.name: known
+        for known in (
+            CliffStrategy(),
+            KeepAll(),
+            SlidingWindow(),
+            Microcompaction(),
+            Summary(),
+            MicroSummary(),
+        )
+    }
 )
 """They have no state."""
-ASKING = frozenset({"summary"})
+ASKING = frozenset({"summary", "micro_summary"})
 """Those that ask the model, which is billed, and keep what it wrote in memory."""
 
 

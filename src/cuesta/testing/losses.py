@@ -67,10 +67,28 @@ def _read_by_nobody(
         return ""
     if client[newest] not in sent:
         return "a compaction made by the provider is gone"
-    gone = any(message not in sent for message in client[newest + 1 :])
+    there = list(map(_emptied, sent))
+    gone = any(_emptied(message) not in there for message in client[newest + 1 :])
     if gone and (ours or digests) and not any(i > sent.index(client[newest]) for i in ours):
         return "the digest stands before a compaction made by the provider"
     return ""
+
+
+def _emptied(message: Json) -> Json:
+    """Return a message without what its results hold, which may be cleared."""
+    if message.get("role") in ("tool", "function"):
+        return {**message, "content": None}
+    if str(message.get("type")).endswith("_output"):
+        return {**message, "output": None}
+    content = message.get("content")
+    if message.get("role") != "user" or not isinstance(content, list):
+        return message
+    return {**message, "content": list(map(_emptied_block, content))}
+
+
+def _emptied_block(block: Any) -> Any:  # noqa: ANN401 - any JSON value
+    is_result = isinstance(block, dict) and block.get("type") == "tool_result"
+    return {**block, "content": None} if is_result else block
 
 
 def _messages(body: bytes) -> list[Json]:

@@ -5,7 +5,8 @@ the observations that answer them. Read from the models and agents of Harbor 0.2
 - Terminus-2 talks in plain text. Its steps hold what was parsed out of an answer, unless told to
   keep the text; the answer is written again as it asks for them, and is the whole prompt.
 - A step that is copied from another trajectory, or that no model made, is no call.
-- Its summaries are a step of the system and the hand-over behind it; the history goes on.
+- Its summaries are a step of the system and the hand-over behind it; the history goes on. The
+  trajectories of those who summarise leave out the last steps that they were sent.
 - Sub-agents stand in files of their own, or inside the parent's.
 """
 
@@ -31,6 +32,7 @@ from cuesta.trace.session import Call, Session
 
 _SCHEMA = "ATIF-"
 _TERMINUS = "terminus"
+_SUMMARISER = "-summarization"
 _PROTOCOL = "terminus-2"
 
 
@@ -57,13 +59,13 @@ def _trajectory(value: Json, parent: str, problems: Problems) -> Iterator[Sessio
     agent = value["agent"] if isinstance(value.get("agent"), dict) else {}
     extra = agent["extra"] if isinstance(agent.get("extra"), dict) else {}
     name = str(value.get("trajectory_id") or value.get("session_id") or "")
-    harness = str(agent.get("name") or Atif.harness)
+    harness, summarises, _ = str(agent.get("name") or Atif.harness).partition(_SUMMARISER)
     text = harness.startswith(_TERMINUS)
     steps = value.get("steps")
     if not isinstance(steps, list):
         problems.note("no steps")
         steps = []
-    chat = Chat(problems)
+    chat = Chat(problems, lost=bool(summarises))
     model = str(agent.get("model_name") or "")
     reading = _Steps(chat, model, str(extra.get("parser") or "json") if text else None)
     chat.each(reading.step, steps, "not a step")
@@ -228,7 +230,8 @@ def _answer(text: str, calls: list[Json], parser: str | None) -> str:
     if parser == "xml":
         return _xml(analysis, plan, commands, done=done)
     members: Json = {"analysis": analysis, "plan": plan, "commands": commands}
-    return json.dumps(members | ({"task_complete": True} if done else {}), indent=2)
+    members |= {"task_complete": True} if done else {}
+    return json.dumps(members, indent=2, ensure_ascii=False)
 
 
 def _said(text: str) -> tuple[str, str] | None:

@@ -108,18 +108,7 @@ def whole(content: bytes, problems: Problems) -> Any:  # noqa: ANN401 - any JSON
         return decode(content)
     except ValueError:
         problems.note("broken off")
-        return _before_the_break(content)
-
-
-def _before_the_break(content: bytes) -> Any:  # noqa: ANN401 - any JSON
-    """Return as much of a broken JSON value as stands before the place where it breaks."""
-    text = content.decode(errors="replace")
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        return _opened(text[: error.pos].encode(errors="replace"))[0]
-    except (ValueError, RecursionError):
-        return None
+        return _opened(content)[0]
 
 
 @lru_cache(maxsize=2)
@@ -129,14 +118,24 @@ def first_values(beginning: bytes) -> Sequence[Any]:
     One that was cut off or is broken counts up to its last whole member.
     """
     start = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
+    head, *rest = start.split(b"\n", _LINES)[:_LINES]
     value, end = _opened(start)
-    if value is not None and b"\n" in start[:end]:
+    if value is not None and end > len(head) and not any(map(_is_object, rest)):
         return (value,)
-    found = (_opened(line)[0] for line in start.split(b"\n", _LINES)[:_LINES])
+    found = (_opened(line)[0] for line in [head, *rest])
     return tuple(value for value in found if value is not None)
 
 
-def _opened(beginning: bytes) -> tuple[Any, int]:
+def _is_object(line: bytes) -> bool:
+    """Tell a line of JSON Lines from one of a document, which is no object by itself."""
+    try:
+        value = decode(line)
+    except ValueError:
+        return False
+    return isinstance(value, dict) and bool(value)
+
+
+def _opened(beginning: bytes, *, again: bool = True) -> tuple[Any, int]:
     """Read a JSON value as far as it goes; return it, or None, and how far that is."""
     missing: list[bytes] = []
     cut = 0
@@ -156,8 +155,16 @@ def _opened(beginning: bytes) -> tuple[Any, int]:
             break
     try:
         return decode(beginning[:cut] + b"".join(reversed(missing))), cut
+    except json.JSONDecodeError as error:
+        return _opened(error.doc[: error.pos].encode(), again=False) if again else (None, 0)
     except ValueError:
         return None, 0
+
+
+def kind_of(value: object) -> str:
+    """Return an object's type, which nearly all formats tell by; nothing where it has none."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if isinstance(kind, str) else ""
 
 
 def guarded(
@@ -194,9 +201,18 @@ def content_of(value: object) -> str | list[Json]:
     """
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and all(isinstance(block, dict) for block in value):
+    if isinstance(value, list) and all(map(_is_block, value)):
         return value
     raise TypeError("content is neither text nor a list of blocks")
+
+
+def _is_block(value: object) -> bool:
+    """Tell a block whose type, and whose parts' types, are text."""
+    if not isinstance(value, dict):
+        return False
+    inner = value.get("content")
+    parts = [p for p in inner if isinstance(p, dict)] if isinstance(inner, list) else []
+    return all(isinstance(block.get("type", ""), str) for block in (value, *parts))
 
 
 def count(value: object) -> int:

@@ -27,6 +27,7 @@ from cuesta.harnesses.saved.base import (
     encode,
     first_values,
     guarded,
+    kind_of,
     lines,
     moment,
 )
@@ -52,9 +53,7 @@ class ClaudeCode:
     def recognises(self, beginning: bytes) -> bool:
         """See `SavedFormat.recognises`."""
         return any(
-            isinstance(value, dict)
-            and value.get("type") in _KINDS
-            and any(mark in value for mark in _MARKS)
+            kind_of(value) in _KINDS and any(mark in value for mark in _MARKS)
             for value in first_values(beginning)
         )
 

@@ -28,6 +28,7 @@ from cuesta.harnesses.saved.base import (
     encode,
     first_values,
     guarded,
+    kind_of,
     lines,
     moment,
 )
@@ -49,8 +50,7 @@ class Codex:
     def recognises(self, beginning: bytes) -> bool:
         """See `SavedFormat.recognises`."""
         return any(
-            isinstance(value, dict) and value.get("type") in _LINES and "payload" in value
-            for value in first_values(beginning)
+            kind_of(value) in _LINES and "payload" in value for value in first_values(beginning)
         )
 
     def read(self, content: bytes, problems: Problems) -> Iterator[Session]:

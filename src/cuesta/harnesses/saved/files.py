@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from gzip import GzipFile
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import zstandard
 
@@ -98,37 +98,35 @@ def read_file(path: Path, part: int = 0, parts: int = 1) -> Iterator[SavedFile]:
         part: Which part of an archive's members to read; what is no archive is in the first.
         parts: How many parts there are.
     """
-    problems = Problems()
     try:
-        yield from _members(path, problems, (part, parts))
+        yield from _members(path, part, parts)
     except FileNotFoundError:
         yield SavedFile(path, reason="there is no such file")
     except PermissionError:
         yield SavedFile(path, reason="it may not be read")
     except _BROKEN as error:
         words = str(error).partition("\n")[0] if isinstance(error, ValueError) else ""
-        yield SavedFile(path, problems=problems.counts, reason=words or "it is broken")
+        yield SavedFile(path, reason=words or "it is broken")
 
 
-def _members(path: Path, problems: Problems, share: tuple[int, int]) -> Iterator[SavedFile]:
-    part, parts = share
+def _members(path: Path, part: int, parts: int) -> Iterator[SavedFile]:
     with ExitStack() as stack:
         file = stack.enter_context(path.open("rb"))
         if file.peek(len(opencode_store.MAGIC)).startswith(opencode_store.MAGIC):
-            for name, content in () if part else opencode_store.database_sessions(path, problems):
-                yield _saved(path, name, io.BytesIO(content))
+            for name, content, problems in () if part else opencode_store.database_sessions(path):
+                yield _saved(path, name, io.BytesIO(content), problems)
             return
         plain = _plain(file, stack)
         if plain.peek(_TAR.stop)[_TAR] != b"ustar":
             if not part:
-                yield _saved(path, "", plain)
+                yield _saved(path, "", plain, Problems())
             return
         archive = stack.enter_context(tarfile.open(fileobj=plain, mode="r|"))
         files = (member for member in archive if member.isfile())
         for number, member in enumerate(files):
-            inner = archive.extractfile(member) if number % parts == part else None
+            inner: Any = archive.extractfile(member) if number % parts == part else None
             if inner is not None:
-                yield _saved(path, member.name, inner)
+                yield _saved(path, member.name, inner, Problems())
 
 
 def _plain(file: io.BufferedReader, stack: ExitStack) -> io.BufferedReader:
@@ -144,22 +142,35 @@ def _plain(file: io.BufferedReader, stack: ExitStack) -> io.BufferedReader:
     return io.BufferedReader(stack.enter_context(packed), BEGINNING)
 
 
-def _saved(path: Path, member: str, file: IO[bytes]) -> SavedFile:
+def _saved(path: Path, member: str, file: io.BufferedIOBase, problems: Problems) -> SavedFile:
     """Read one file; of a foreign one only the beginning."""
-    problems = Problems()
-    beginning = file.read(BEGINNING)
+    pieces = _pieces(file, problems)
+    beginning = b""
+    for piece in pieces:
+        beginning += piece
+        if len(beginning) >= BEGINNING:
+            break
     if not beginning.strip():
-        return SavedFile(path, member, reason="it is empty")
+        return SavedFile(path, member, reason="it is broken" if problems.counts else "it is empty")
     saved = recognise(beginning)
     if saved is None:
         return SavedFile(path, member, reason="no format that is known")
-    content = beginning + file.read()
+    content = beginning + b"".join(pieces)
     gather = None if member else _WITH_OTHERS.get(saved.harness)
     if gather is not None:
         content = gather(path, content, problems)
     sessions = tuple(saved.read(content, problems))
     reason = "" if sessions else "no messages in it"
     return SavedFile(path, member, saved.harness, sessions, problems.counts, reason)
+
+
+def _pieces(file: io.BufferedIOBase, problems: Problems) -> Iterator[bytes]:
+    """Yield a file's content up to where it breaks off."""
+    try:
+        while piece := file.read1(BEGINNING):
+            yield piece
+    except _BROKEN:
+        problems.note("broken off")
 
 
 def homes(environ: Mapping[str, str]) -> Mapping[str, Path]:

@@ -27,6 +27,7 @@ from cuesta.harnesses.saved.base import (
     document,
     first_values,
     guarded,
+    kind_of,
     lines,
     moment,
 )
@@ -58,7 +59,7 @@ def _is_own(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     head = "sessionId" in value and bool(_OWN & value.keys())
-    entry = value.get("type") in _KINDS and {"id", "timestamp", "content"} <= value.keys()
+    entry = kind_of(value) in _KINDS and {"id", "timestamp", "content"} <= value.keys()
     return head or (entry and "uuid" not in value and "message" not in value)
 
 
@@ -105,7 +106,8 @@ class _Chat:
         elif "type" in record:
             self._message(record)
         else:
-            self.tree.name = self.tree.name or str(record["sessionId"])
+            name = str(record["sessionId"])
+            self.tree.name = self.tree.name or name
 
     def _message(self, record: Json) -> None:
         if record["type"] not in _SPEAKERS:

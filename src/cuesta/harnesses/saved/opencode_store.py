@@ -70,8 +70,8 @@ def _order(message: Json) -> tuple[float, str]:
     return (created if isinstance(created, int | float) else 0, str(message["info"].get("id")))
 
 
-def database_sessions(path: Path, problems: Problems) -> Iterator[tuple[str, bytes]]:
-    """Yield each session of a database, as it would be exported, under its name.
+def database_sessions(path: Path) -> Iterator[tuple[str, bytes, Problems]]:
+    """Yield each session of a database: its name, as it would be exported, and what is broken.
 
     Raises:
         ValueError: If it is no database of OpenCode's.
@@ -83,9 +83,10 @@ def database_sessions(path: Path, problems: Problems) -> Iterator[tuple[str, byt
                 raise ValueError("a database of another program")
             rows = database.execute("SELECT id, parent_id FROM session ORDER BY time_created, id")
             for name, parent in rows.fetchall():
+                problems = Problems()
                 messages = list(_messages(database, name, problems))
                 info = {"id": name, "parentID": parent}
-                yield str(name), encode({"info": info, "messages": messages})
+                yield str(name), encode({"info": info, "messages": messages}), problems
     except sqlite3.Error:
         raise ValueError("a database that cannot be read") from None
 

@@ -18,14 +18,14 @@ from cuesta.core.usage import Usage
 from cuesta.harnesses.saved.base import (
     Json,
     Problems,
-    decode,
     encode,
     first_values,
     lines,
     moment,
+    whole,
 )
 from cuesta.harnesses.saved.chat import Chat, billed, function_call, hidden_thoughts, split
-from cuesta.harnesses.saved.openhands_events import SdkEvents, token_usage
+from cuesta.harnesses.saved.openhands_events import SdkEvents, run_output, shortened, token_usage
 from cuesta.trace.session import Call, Session
 
 _ROWS = (
@@ -43,8 +43,6 @@ _TOOLS = {
     "edit": ("str_replace_editor", ("path", "content")),
     "finish": ("finish", ("outputs",)),
 }
-_LIMIT = 30_000
-"""Characters of an observation that OpenHands sends unless told otherwise."""
 
 
 class OpenHands:
@@ -75,15 +73,11 @@ class OpenHands:
 
 
 def _rows(content: bytes, problems: Problems) -> Iterator[Json]:
-    """Yield the rows of a file: of one document, or of lines."""
-    try:
-        value = decode(content)
-    except ValueError:
-        if b"\n{" in content:
-            yield from lines(content, problems)
-        else:
-            problems.note("not JSON")
+    """Yield the rows of a file: lines, or one document."""
+    if b"\n{" in content.strip():
+        yield from lines(content, problems)
         return
+    value = whole(content, problems)
     if isinstance(value, dict | list):
         yield {"history": value} if isinstance(value, list) else value
     else:
@@ -207,7 +201,7 @@ class _Events:
         sent = {
             key: message[key]
             for key in ("content", "tool_calls", "reasoning_content")
-            if message.get(key) is not None
+            if message.get(key)
         }
         counts = response.get("usage")
         usage = billed(counts) or self._bill(response_id, event)
@@ -295,29 +289,12 @@ def _observed(event: Json) -> str:
     """Return what the model is shown of an observation."""
     kind = event["observation"]
     text = _text(event, "content")
-    if kind == "run":
-        text = _run_output(event, text)
-    if len(text) > _LIMIT:
-        half = _LIMIT // 2
-        text = f"{text[:half]}\n[... Observation truncated due to length ...]\n{text[-half:]}"
+    extras = event.get("extras")
+    if kind == "run" and isinstance(extras, dict):
+        text = run_output(text, extras.get("metadata"))
+    text = shortened(text)
     if kind == "error":
         text += "\n[Error occurred in processing last action]"
     if kind == "user_rejected":
         text = f"OBSERVATION:\n{text}\n[Last action has been rejected by the user]"
-    return text
-
-
-def _run_output(event: Json, text: str) -> str:
-    """Return a command's output with what OpenHands says around it."""
-    extras = event.get("extras")
-    about = extras.get("metadata") if isinstance(extras, dict) else None
-    if not isinstance(about, dict):
-        return text
-    text = f"{about.get('prefix') or ''}{text}{about.get('suffix') or ''}"
-    if about.get("working_dir"):
-        text += f"\n[Current working directory: {about['working_dir']}]"
-    if about.get("py_interpreter_path"):
-        text += f"\n[Python interpreter: {about['py_interpreter_path']}]"
-    if about.get("exit_code", -1) != -1:
-        text += f"\n[Command finished with exit code {about['exit_code']}]"
     return text

@@ -14,6 +14,9 @@ from cuesta.harnesses.saved.base import Json, count, moment
 from cuesta.harnesses.saved.chat import Chat, function_call, split
 from cuesta.trace.session import Call
 
+_LIMIT = 30_000
+"""Characters of an observation that OpenHands sends unless told otherwise."""
+
 
 @dataclass(slots=True)
 class SdkEvents:
@@ -62,7 +65,7 @@ class SdkEvents:
             return
         message = {
             "role": "assistant",
-            "content": _parts(event.get("thought") or ()),
+            "content": _parts([t for t in event.get("thought") or () if t.get("text")]),
             "tool_calls": [call],
             **_thinking(event),
         }
@@ -106,6 +109,33 @@ class SdkEvents:
         )
 
 
+def run_output(text: str, about: object) -> str:
+    """Return a command's output with what OpenHands says around it.
+
+    Args:
+        text: The output.
+        about: What is known of the command's end: `exit_code`, `working_dir` and more.
+    """
+    if not isinstance(about, dict):
+        return text
+    text = f"{about.get('prefix') or ''}{text}{about.get('suffix') or ''}"
+    if about.get("working_dir"):
+        text += f"\n[Current working directory: {about['working_dir']}]"
+    if about.get("py_interpreter_path"):
+        text += f"\n[Python interpreter: {about['py_interpreter_path']}]"
+    if about.get("exit_code", -1) != -1:
+        text += f"\n[Command finished with exit code {about['exit_code']}]"
+    return text
+
+
+def shortened(text: str) -> str:
+    """Return head and tail of an observation that is longer than OpenHands sends it."""
+    if len(text) <= _LIMIT:
+        return text
+    half = _LIMIT // 2
+    return f"{text[:half]}\n[... Observation truncated due to length ...]\n{text[-half:]}"
+
+
 def token_usage(bill: Json) -> Usage:
     """Read a bill as OpenHands keeps it."""
     return split(
@@ -130,10 +160,10 @@ def _thinking(message: Json) -> Json:
 def _observed(observation: Json) -> list[Json]:
     """Return what the model is shown of an observation: its parts, or the text of its command."""
     parts = observation.get("content")
-    if isinstance(parts, str):
-        parts = [parts]
-    if parts is None:
-        parts = [observation.get("output") or ""]
+    parts = [parts] if isinstance(parts, str) else parts or [observation.get("output") or ""]
+    if "metadata" in observation:
+        texts = "".join(str(part["text"]) for part in _parts(parts) if "text" in part)
+        parts = [shortened(run_output(texts, observation["metadata"]))]
     error = ["[An error occurred during execution.]\n"] if observation.get("is_error") else []
     return _parts([*error, *parts])
 

@@ -21,6 +21,7 @@ from cuesta.harnesses.saved.base import (
     decode,
     encode,
     first_values,
+    kind_of,
     lines,
     moment,
     whole,
@@ -89,8 +90,8 @@ def _is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     if "role" in value:
-        return value["role"] in _ROLES and not _SAID.isdisjoint(value)
-    kind = str(value.get("type"))
+        return str(value["role"]) in _ROLES and not _SAID.isdisjoint(value)
+    kind = kind_of(value)
     return (kind.endswith(_ITEMS) and "call_id" in value) or (
         kind == "reasoning" and "summary" in value
     )
@@ -131,7 +132,7 @@ def _role(message: object, wire: str) -> Role | None:
     """Return who speaks in a message, or None if it is none."""
     try:
         return DIALECTS[wire].parse(encode(message))[0].role
-    except RequestError:
+    except (RequestError, TypeError, ValueError, AttributeError):
         return None
 
 
@@ -168,6 +169,6 @@ def _wire_of(message: Mapping[str, Any]) -> str:
         return "openai_responses"
     if kinds & _ANTHROPIC or any("source" in part for part in parts):
         return "anthropic"
-    if message["role"] in {"tool", "function"} or message.get("tool_calls"):
+    if str(message["role"]) in {"tool", "function"} or message.get("tool_calls"):
         return "openai_chat"
     return "openai_chat" if "image_url" in kinds else ""

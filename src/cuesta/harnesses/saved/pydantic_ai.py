@@ -22,6 +22,7 @@ from cuesta.harnesses.saved.base import (
     encode,
     first_values,
     moment,
+    whole,
 )
 from cuesta.harnesses.saved.chat import Chat, function_call, split
 from cuesta.trace.session import Call, Session
@@ -47,11 +48,7 @@ class PydanticAi:
 
     def read(self, content: bytes, problems: Problems) -> Iterator[Session]:
         """See `SavedFormat.read`."""
-        try:
-            value = decode(content)
-        except ValueError:
-            problems.note("not JSON")
-            return
+        value = whole(content, problems)
         if not isinstance(value, list):
             problems.note("not a list")
             return
@@ -71,12 +68,12 @@ def _instructions(messages: Sequence[Json]) -> str:
     return next((str(m["instructions"]) for m in messages if m.get("instructions")), "")
 
 
-def _system(messages: Sequence[Json]) -> str:
-    """Return the system prompt: all its parts, and the first instructions."""
+def _system(messages: Sequence[Json]) -> list[str]:
+    """Return the system prompts: all that stand in requests, and the first instructions."""
     lists = [m["parts"] for m in messages if isinstance(m.get("parts"), list)]
     parts = [part for told in lists for part in told if isinstance(part, dict)]
     said = [str(p.get("content")) for p in parts if p.get("part_kind") == "system-prompt"]
-    return "\n\n".join(filter(None, [*said, _instructions(messages)]))
+    return [text for text in (*said, _instructions(messages)) if text]
 
 
 def _name(messages: Sequence[Json]) -> str:
@@ -165,7 +162,8 @@ def _retry(part: Json) -> Sequence[Json]:
     content = part["content"]
     if not isinstance(content, str):
         content = f"{len(content)} validation errors:\n{json.dumps(content, indent=2)}"
-    told = _contents(content + "\n\nFix the errors and try again.")
+    again = "\n\nFix the errors and try again." if part["part_kind"] == "retry-prompt" else ""
+    told = _contents(content + again)
     return (_result(part, told, error=True),) if part.get("tool_name") else told
 
 
@@ -257,10 +255,10 @@ class _Wire(Protocol):
 class _OpenAI:
     """The chat wire."""
 
-    def __init__(self, problems: Problems, system: str) -> None:
+    def __init__(self, problems: Problems, system: Sequence[str]) -> None:
         self.chat = Chat(problems)
-        if system:
-            self.chat.say({"role": "system", "content": system})
+        for text in system:
+            self.chat.say({"role": "system", "content": text})
 
     def user(self, blocks: Sequence[Json]) -> None:
         """See `_Wire.user`."""
@@ -295,9 +293,9 @@ class _OpenAI:
 class _Anthropic:
     """Anthropic's wire: results are blocks of the next user message."""
 
-    def __init__(self, problems: Problems, system: str) -> None:
+    def __init__(self, problems: Problems, system: Sequence[str]) -> None:
         self.chat = Chat(problems)
-        self._members = {"system": encode(system)} if system else {}
+        self._members = {"system": encode("\n\n".join(system))} if system else {}
         self._open: list[str] = []
 
     def user(self, blocks: Sequence[Json]) -> None:

@@ -17,6 +17,7 @@ from cuesta.harnesses.saved.recordings import Recordings
 from cuesta.harnesses.saved.swe_agent import SweAgent
 
 FORMATS: tuple[SavedFormat, ...] = (
+    Recordings(),
     ClaudeCode(),
     Codex(),
     GeminiCli(),

@@ -70,5 +70,5 @@ def _behind(session: Session, known: int) -> tuple[int, ...]:
 def _end(session: Session, call: Call) -> int:
     """Return where a call's answer ends."""
     parse = DIALECTS[session.wire].parse
-    roles = (parse(message)[0].role for message in session.messages[call.at :])
-    return call.at + sum(1 for _ in takewhile(lambda role: role is Role.ASSISTANT, roles))
+    answers = (parse(message)[0].role is Role.ASSISTANT for message in session.messages[call.at :])
+    return call.at + sum(takewhile(bool, answers))

@@ -9,6 +9,7 @@ from cuesta.core.transcript import BlockKind, Message, Outline, read_transcript
 from cuesta.core.usage import Usage
 from cuesta.dialects.registry import DIALECTS
 from cuesta.protocols.lexicon import speaks_human
+from cuesta.protocols.text_actions import read_as
 from cuesta.trace.session import Session
 
 
@@ -43,8 +44,7 @@ class Sums:
 
 def sums(session: Session) -> Sums:
     """Sum a session up, without the history that an earlier session of its file has too."""
-    parse = DIALECTS[session.wire].parse
-    read = [parse(message)[0] for message in session.messages]
+    read = read_messages(session)
     new = read[session.shared :]
     billed = [call.usage for call in session.calls if call.usage is not None]
     return Sums(
@@ -54,6 +54,16 @@ def sums(session: Session) -> Sums:
         tools=sum(block.kind is BlockKind.CALL for message in new for block in message.blocks),
         billed=sum(billed, Usage()),
     )
+
+
+def read_messages(session: Session) -> list[Message]:
+    """Read a session's messages as its harness means them."""
+    parse = DIALECTS[session.wire].parse
+    read: list[Message] = []
+    for raw in session.messages:
+        before = read[-1] if read else None
+        read.append(read_as(session.protocol, parse(raw)[0], before))
+    return read
 
 
 def _turns(messages: Sequence[Message]) -> int:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cuesta.core.errors import ConfigError
-from cuesta.lab.report import figures
-from cuesta.lab.report.figures import WIDE, Spec
+from cuesta.lab.report.encodings import WIDE, Spec, theme
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -90,5 +89,5 @@ def whole_spec(spec: Spec, values: Values, width: int = WIDE) -> dict[str, Any]:
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "padding": 12,
         "datasets": {"rows": values},
-        "config": figures.theme(),
+        "config": theme(),
     }

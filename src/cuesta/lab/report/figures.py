@@ -2,106 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from collections.abc import Sequence
 
-from cuesta.lab.records import KEEP_ALL, RECORDED
-from cuesta.lab.report.rows import CACHES, KINDS, PARTS
-
-Spec: TypeAlias = dict[str, Any]
-
-_COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        RECORDED: "#a5792b",
-        KEEP_ALL: "#7f8894",
-        "cliff": "#2f7ed8",
-        "sliding_window": "#df6d14",
-        "microcompaction": "#179c77",
-        "summary": "#9a63d6",
-        "micro_summary": "#d9498c",
-    }
+from cuesta.lab.records import RECORDED
+from cuesta.lab.report.encodings import (
+    CACHED, DOLLARS, GREY, PART_COLOURS, ROWS, STEP, Spec, change, colour, compactions, kinds,
+    nearest, tokens, zero,
 )
-"""A strategy's colour, in every figure; told apart on white and on black."""
-_SPARE = ("#5b9aa0", "#b8860b", "#c0504d", "#6b8e23")
-_PART_COLOURS = ("#3f7fbf", "#e08a2b", "#5aa469", "#8b8f98", "#c2588f")
-_KIND_COLOURS = ("#3f7fbf", "#d0443e", "#e08a2b", "#5aa469", "#9a77c7", "#8b8f98")
-_CACHED = "#9aa3ad"
-
-_TOKENS = "datum.value >= 1000 ? format(datum.value / 1000, ',') + 'K' : format(datum.value, ',')"
-_PERCENT = "datum.value === 0 ? '0%' : format(datum.value, '+.0%')"
-_DOLLARS = "'$' + format(datum.value, ',.3~r')"
-_STEP = {
-    "field": "step",
-    "type": "quantitative",
-    "title": "step (model call)",
-    "scale": {"nice": False, "zero": False},
-    "axis": {"tickMinStep": 1},
-}
-_ROWS = {"name": "rows"}
-WIDE = 760
-"""Pixels of a figure's width where nothing else decides."""
-
-
-def theme(*, dark: bool = False) -> Spec:
-    """Return what all figures have in common, on a light or a dark page."""
-    ink, faint, line = (
-        ("#e6e8eb", "#a9b1bb", "#3a414b") if dark else ("#1c2127", "#58616c", "#dde1e6")
-    )
-    axis = {
-        "labelColor": faint,
-        "titleColor": faint,
-        "gridColor": line,
-        "domainColor": line,
-        "tickColor": line,
-        "titleFontWeight": "normal",
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-    }
-    legend = {
-        "labelColor": ink,
-        "titleColor": faint,
-        "orient": "top",
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "symbolStrokeWidth": 3,
-        "labelLimit": 200,
-    }
-    return {
-        "background": None if dark else "white",
-        "font": "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif",
-        "axis": axis,
-        "legend": legend,
-        "header": {"labelColor": ink, "labelFontSize": 13, "titleColor": faint},
-        "view": {"stroke": None},
-        "rule": {"color": faint},
-        "text": {"color": faint},
-    }
+from cuesta.lab.report.rows import CACHES, KINDS, PARTS
 
 
 def context(strategies: Sequence[str]) -> Spec:
     """Prompt tokens by step, a line a strategy (the paper's Figure 5)."""
     named = [{"field": name, "type": "quantitative", "format": ","} for name in strategies]
-    over = {"name": "over", "select": _nearest("step")}
+    over = {"name": "over", "select": nearest("step")}
     return {
-        "data": _ROWS,
+        "data": ROWS,
         "height": 320,
-        "encoding": {"x": _STEP},
+        "encoding": {"x": STEP},
         "layer": [
             {
                 "transform": [{"filter": "isValid(datum.tokens)"}],
                 "mark": {"type": "line", "strokeWidth": 2, "strokeJoin": "round"},
                 "encoding": {
-                    "y": _tokens("tokens", "prompt (tokens)"),
-                    "color": _colour(strategies),
+                    "y": tokens("tokens", "prompt (tokens)"),
+                    "color": colour(strategies),
                     "strokeDash": {
                         "condition": {"test": f"datum.strategy === '{RECORDED}'", "value": [5, 3]},
                         "value": [1, 0],
                     },
                 },
             },
-            _compactions(),
+            compactions(),
             {
                 "transform": [
                     {"filter": "isValid(datum.tokens)"},
@@ -130,22 +62,22 @@ def costs(strategies: Sequence[str]) -> Spec:
         {"field": "total", "title": "in all, US$", "format": ".5f"},
     ]
 
-    def bar(field: str, colour: Spec) -> Spec:
+    def bar(field: str, paint: Spec) -> Spec:
         height: Spec = {"field": field, "type": "quantitative", "title": "US$", "stack": None}
-        height["axis"] = {"labelExpr": _DOLLARS, "tickCount": 3}
+        height["axis"] = {"labelExpr": DOLLARS, "tickCount": 3}
         return {
             "mark": {"type": "rule", "strokeWidth": {"expr": "bar"}},
             "encoding": {
-                "x": _STEP,
+                "x": STEP,
                 "y": height,
                 "y2": {"datum": 0},
-                "color": colour,
+                "color": paint,
                 "tooltip": tooltip,
             },
         }
 
     return {
-        "data": _ROWS,
+        "data": ROWS,
         "params": [{"name": "bar", "value": 2}],
         "facet": {
             "field": "strategy",
@@ -158,8 +90,8 @@ def costs(strategies: Sequence[str]) -> Spec:
         "spec": {
             "height": 90,
             "layer": [
-                bar("total", _colour(strategies, legend=False)),
-                bar("cached", {"value": _CACHED}),
+                bar("total", colour(strategies, legend=False)),
+                bar("cached", {"value": CACHED}),
             ],
         },
         "resolve": {"axis": {"x": "shared"}},
@@ -177,8 +109,8 @@ def thresholds(strategies: Sequence[str], names: Sequence[str]) -> Spec:
             "axis": {"labelAngle": 0, "labelOverlap": True},
             "scale": {"type": "point", "padding": 0.4},
         },
-        "y": _change(),
-        "color": _colour(strategies),
+        "y": change(),
+        "color": colour(strategies),
         "strokeDash": {
             "field": "cache",
             "title": None,
@@ -197,14 +129,14 @@ def thresholds(strategies: Sequence[str], names: Sequence[str]) -> Spec:
         "field": "cache",
         "title": None,
         "scale": {"domain": list(CACHES.values()), "range": ["circle", "diamond"]},
-        "legend": {"symbolFillColor": "#7f8894"},
+        "legend": {"symbolFillColor": GREY},
     }
     shaped = {name: one for name, one in encoding.items() if name != "strokeDash"}
     return {
-        "data": _ROWS,
+        "data": ROWS,
         "height": 320,
         "layer": [
-            _zero(),
+            zero(),
             {
                 "transform": [{"filter": "datum.at > 0"}],
                 "mark": {"type": "line", "strokeWidth": 2},
@@ -221,9 +153,9 @@ def thresholds(strategies: Sequence[str], names: Sequence[str]) -> Spec:
 def sizes(strategies: Sequence[str]) -> Spec:
     """Cost by the mean of the sessions' largest prompts: what strategies cost at equal size."""
     encoding = {
-        "x": _tokens("peak", "largest prompt of a session, mean (tokens)"),
-        "y": _change(),
-        "color": _colour(strategies),
+        "x": tokens("peak", "largest prompt of a session, mean (tokens)"),
+        "y": change(),
+        "color": colour(strategies),
         "order": {"field": "at", "type": "quantitative"},
         "tooltip": [
             {"field": "variant"},
@@ -234,10 +166,10 @@ def sizes(strategies: Sequence[str]) -> Spec:
         ],
     }
     return {
-        "data": _ROWS,
+        "data": ROWS,
         "height": 320,
         "layer": [
-            _zero(),
+            zero(),
             {
                 "transform": [{"filter": "datum.at > 0"}],
                 "mark": {"type": "line", "strokeWidth": 2},
@@ -256,7 +188,7 @@ def components(variants: Sequence[str]) -> Spec:
     parts = list(PARTS.values())
     place = f"indexof({parts!r}, datum.part) * 2 + (datum.how === 'other' ? 1 : 0)"
     return {
-        "data": _ROWS,
+        "data": ROWS,
         "height": 24 * len(variants),
         "transform": [{"calculate": place, "as": "place"}],
         "mark": {"type": "bar", "height": {"band": 0.8}},
@@ -273,12 +205,12 @@ def components(variants: Sequence[str]) -> Spec:
                 "type": "quantitative",
                 "aggregate": "sum",
                 "title": "cost (US$, engine model)",
-                "axis": {"labelExpr": _DOLLARS, "labelFlush": True},
+                "axis": {"labelExpr": DOLLARS, "labelFlush": True},
             },
             "color": {
                 "field": "part",
                 "title": None,
-                "scale": {"domain": parts, "range": list(_PART_COLOURS)},
+                "scale": {"domain": parts, "range": list(PART_COLOURS)},
             },
             "opacity": {
                 "field": "how",
@@ -286,7 +218,7 @@ def components(variants: Sequence[str]) -> Spec:
                 "sort": ["cached", "other"],
                 "title": None,
                 "scale": {"domain": ["cached", "other"], "range": [0.5, 1]},
-                "legend": {"symbolFillColor": "#7f8894"},
+                "legend": {"symbolFillColor": GREY},
             },
             "order": {"field": "place", "type": "quantitative"},
             "tooltip": [
@@ -303,7 +235,7 @@ def activities(harnesses: int) -> Spec:
     """Shares of the steps by what they do, by harness (the paper's Figure 6)."""
     place = f"indexof({list(KINDS.values())!r}, datum.kind)"
     return {
-        "data": _ROWS,
+        "data": ROWS,
         "height": 28 * harnesses,
         "transform": [{"calculate": place, "as": "place"}],
         "mark": {"type": "bar", "height": {"band": 0.75}},
@@ -316,7 +248,12 @@ def activities(harnesses: int) -> Spec:
                 "scale": {"domain": [0, 1]},
                 "axis": {"format": ".0%", "labelFlush": True},
             },
-            "color": {**_kinds(), "legend": {"symbolStrokeWidth": 0}},
+                "type": "quantitative",
+                "title": "share of the steps",
+                "scale": {"domain": [0, 1]},
+                "axis": {"format": ".0%", "labelFlush": True},
+            },
+            "color": {**kinds(), "legend": {"symbolStrokeWidth": 0}},
             "order": {"field": "place", "type": "quantitative"},
             "tooltip": [
                 {"field": "harness"},
@@ -332,14 +269,14 @@ def activities(harnesses: int) -> Spec:
 def steps() -> Spec:
     """What one session did, step by step."""
     return {
-        "data": _ROWS,
+        "data": ROWS,
         "height": 170,
         "layer": [
             {
                 "transform": [{"filter": "isValid(datum.kind)"}],
                 "mark": {"type": "tick", "thickness": 2, "height": {"band": 0.7}},
                 "encoding": {
-                    "x": _STEP,
+                    "x": STEP,
                     "y": {
                         "field": "kind",
                         "type": "nominal",
@@ -347,73 +284,12 @@ def steps() -> Spec:
                         "title": None,
                         "scale": {"domain": list(KINDS.values())},
                     },
-                    "color": {**_kinds(), "legend": None},
+                    "color": {**kinds(), "legend": None},
                     "tooltip": [{"field": "step", "type": "quantitative"}, {"field": "kind"}],
                 },
             },
-            _compactions(),
+            compactions(),
         ],
     }
 
 
-def _colour(strategies: Sequence[str], *, legend: bool = True) -> Spec:
-    spare = iter(_SPARE * len(strategies))
-    colours = [_COLOURS.get(name) or next(spare) for name in strategies]
-    colour: Spec = {"field": "strategy", "type": "nominal", "title": None}
-    colour["scale"] = {"domain": list(strategies), "range": colours}
-    return colour if legend else {**colour, "legend": None}
-
-
-def _kinds() -> Spec:
-    scale = {"domain": list(KINDS.values()), "range": list(_KIND_COLOURS)}
-    return {"field": "kind", "type": "nominal", "title": None, "scale": scale}
-
-
-def _tokens(field: str, title: str) -> Spec:
-    axis = {"labelExpr": _TOKENS, "tickCount": 8}
-    return {"field": field, "type": "quantitative", "title": title, "axis": axis}
-
-
-def _change() -> Spec:
-    return {
-        "field": "change",
-        "type": "quantitative",
-        "title": "cost compared with keeping all",
-        "scale": {"zero": True},
-        "axis": {"labelExpr": _PERCENT, "grid": True},
-    }
-
-
-def _zero() -> Spec:
-    return {
-        "data": {"values": [{}]},
-        "mark": {"type": "rule", "strokeDash": [2, 2]},
-        "encoding": {"y": {"datum": 0}},
-    }
-
-
-def _compactions() -> Spec:
-    return {
-        "transform": [
-            {"filter": "datum.compaction === true"},
-            {"calculate": "'compacted by its harness'", "as": "what"},
-        ],
-        "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5, "color": "#d0443e"},
-        "encoding": {
-            "x": {"field": "step", "type": "quantitative"},
-            "tooltip": [
-                {"field": "step", "type": "quantitative"},
-                {"field": "what", "title": "here"},
-            ],
-        },
-    }
-
-
-def _nearest(field: str) -> Spec:
-    return {
-        "type": "point",
-        "fields": [field],
-        "nearest": True,
-        "on": "pointerover",
-        "clear": "pointerout",
-    }

@@ -17,6 +17,7 @@ from cuesta.lab.records import BASE, Variant
 from cuesta.lab.report import figures, rows, tables
 from cuesta.lab.report.collected import Collected, Shown
 from cuesta.lab.report.drawing import scripts
+from cuesta.lab.report.encodings import Spec, theme
 from cuesta.lab.report.numbers import counted, dollars, short, signed_percent
 from cuesta.lab.table import Row
 
@@ -62,7 +63,7 @@ class Report:
         """Return a path without the folder that all files stand in."""
         return path.removeprefix(self.root).lstrip("/") or basename(path)
 
-    def figures(self) -> dict[str, tuple[figures.Spec, rows.Values]]:
+    def figures(self) -> dict[str, tuple[Spec, rows.Values]]:
         """Return each figure with its rows; of the sessions the first is drawn."""
         together = rows.choices(self.table)[rows.first_choice(self.table)][1] if self.table else []
         bars = [row.variant for row in self.table]
@@ -195,7 +196,7 @@ def _options(names: Sequence[str], chosen: int) -> str:
 def _data(report: Report) -> dict[str, Any]:
     places = {row.variant: i for i, row in enumerate(report.table)}
     return {
-        "themes": {"light": figures.theme(), "dark": figures.theme(dark=True)},
+        "themes": {"light": theme(), "dark": theme(dark=True)},
         "kinds": dict(rows.KINDS),
         "strategies": [row.variant.strategy for row in report.table],
         "choices": [[places[one] for one in shown] for _, shown in rows.choices(report.table)],

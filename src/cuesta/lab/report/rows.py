@@ -33,7 +33,7 @@ PARTS: Mapping[str, str] = dict(
 """Names of what a bill is paid for."""
 CACHES: Mapping[str, str] = {"engine": "engine model", "perfect": "perfect cache"}
 STEPS = 3
-"""Extra steps a cliff, seen around real compactions, by which the threshold that is shown first is chosen."""
+"""Extra steps a cliff, by which the threshold that is shown first is chosen."""
 
 
 def at_text(variant: Variant) -> str:
