@@ -21,17 +21,10 @@ _VERBS = {
     "serve": "run the proxy by itself, for any number of agents",
     "status": "what went through, and what it cost",
     "explain": "why each of the last requests was kept or compacted",
-<<<<<<< HEAD
-    "tune": "which threshold suits your own saved sessions; needs no key",
-    "replay": "what each strategy would have cost, on saved sessions",
-    "sessions": "which saved sessions there are",
-    "reproduce": "the paper's tables that need no model, on saved trajectories",
-=======
     "replay": "what each strategy would have cost, on saved sessions",
     "sessions": "which saved sessions there are",
     "reproduce": "the paper's tables that need no model, on saved trajectories",
     "tune": "which threshold suits your own saved sessions; needs no key",
->>>>>>> table
     "demo": "watch a long job with and without Cuesta; needs no key",
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -275,7 +274,6 @@ def _writers(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> list
     return writers
 
 
-<<<<<<< HEAD
 class _Drawing:
     """Gathers what a report shows, and writes page and figures once all is there."""
 
@@ -301,11 +299,6 @@ class _Drawing:
             self._arguments.report.write_text(html(self._report), encoding="utf-8")
         if self._arguments.figures:
             write_figures(self._report.figures(), self._arguments.figures)
-=======
-def _write_report(records: Sequence[Record], path: Path) -> None:
-    report = importlib.import_module("cuesta.lab.report")
-    path.write_text(report.html(records), encoding="utf-8")
->>>>>>> table
 
 
 class _AtTheEnd:

@@ -82,6 +82,7 @@ def theme(*, dark: bool = False) -> Spec:
 
 
 def colour(strategies: Sequence[str], *, legend: bool = True) -> Spec:
+    """Return the colours of strategies, the same in every figure."""
     spare = iter(_SPARE * len(strategies))
     colours = [_COLOURS.get(name) or next(spare) for name in strategies]
     colour: Spec = {"field": "strategy", "type": "nominal", "title": None}
@@ -90,16 +91,19 @@ def colour(strategies: Sequence[str], *, legend: bool = True) -> Spec:
 
 
 def kinds() -> Spec:
+    """Return the colours of what a step does."""
     scale = {"domain": list(KINDS.values()), "range": list(_KIND_COLOURS)}
     return {"field": "kind", "type": "nominal", "title": None, "scale": scale}
 
 
 def tokens(field: str, title: str) -> Spec:
+    """Return an axis of tokens."""
     axis = {"labelExpr": _TOKENS, "tickCount": 8}
     return {"field": field, "type": "quantitative", "title": title, "axis": axis}
 
 
 def change() -> Spec:
+    """Return the axis of what a variant changes in the cost."""
     return {
         "field": "change",
         "type": "quantitative",
@@ -110,6 +114,7 @@ def change() -> Spec:
 
 
 def zero() -> Spec:
+    """Return a line where the cost is that of keeping all."""
     return {
         "data": {"values": [{}]},
         "mark": {"type": "rule", "strokeDash": [2, 2]},
@@ -118,6 +123,7 @@ def zero() -> Spec:
 
 
 def compactions() -> Spec:
+    """Return lines where a harness itself compacted."""
     return {
         "transform": [
             {"filter": "datum.compaction === true"},
@@ -135,6 +141,7 @@ def compactions() -> Spec:
 
 
 def nearest(field: str) -> Spec:
+    """Return a selection of what is nearest to the pointer."""
     return {
         "type": "point",
         "fields": [field],

@@ -6,8 +6,20 @@ from collections.abc import Sequence
 
 from cuesta.lab.records import RECORDED
 from cuesta.lab.report.encodings import (
-    CACHED, DOLLARS, GREY, PART_COLOURS, ROWS, STEP, Spec, change, colour, compactions, kinds,
-    nearest, tokens, zero,
+    CACHED,
+    DOLLARS,
+    GREY,
+    PART_COLOURS,
+    ROWS,
+    STEP,
+    Spec,
+    change,
+    colour,
+    compactions,
+    kinds,
+    nearest,
+    tokens,
+    zero,
 )
 from cuesta.lab.report.rows import CACHES, KINDS, PARTS
 
@@ -248,11 +260,6 @@ def activities(harnesses: int) -> Spec:
                 "scale": {"domain": [0, 1]},
                 "axis": {"format": ".0%", "labelFlush": True},
             },
-                "type": "quantitative",
-                "title": "share of the steps",
-                "scale": {"domain": [0, 1]},
-                "axis": {"format": ".0%", "labelFlush": True},
-            },
             "color": {**kinds(), "legend": {"symbolStrokeWidth": 0}},
             "order": {"field": "place", "type": "quantitative"},
             "tooltip": [
@@ -291,5 +298,3 @@ def steps() -> Spec:
             compactions(),
         ],
     }
-
-
