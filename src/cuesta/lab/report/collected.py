@@ -18,7 +18,7 @@ from cuesta.lab.records import KEEP_ALL, Record, Spent, Trace, Variant
 from cuesta.lab.table import Row, Table
 from cuesta.lab.tally import Tally
 
-STEPS = 400
+STEPS = 600
 """Steps of a session that are shown at most."""
 _SAMPLE = 16
 _SHOWN = 8

@@ -81,7 +81,7 @@ def whole_spec(spec: Spec, values: Values, width: int = WIDE) -> dict[str, Any]:
     inner = dict(spec.get("spec", {}))
     sized: Spec = {"spec": {**inner, "width": width}} if inner else {"width": width}
     if "params" in spec:
-        steps = max((row["step"] for row in values), default=1)
+        steps = len({row["step"] for row in values})
         sized["params"] = [{"name": "bar", "value": bar_width(width, steps)}]
     return {
         **spec,

@@ -45,7 +45,7 @@
     if (copy.spec) {
       // A panel's width leaves its axis out.
       copy.spec.width = Math.max(width - 80, 120);
-      const steps = values.reduce((most, value) => Math.max(most, value.step), 1);
+      const steps = chosen().steps.length;
       copy.params[0].value = Math.max(1, ((steps <= 120 ? 0.8 : 1) * copy.spec.width) / steps);
     } else {
       copy.width = width;
