@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 
 .PHONY: demo test lint format clients clients-ci conformance chaos mutants meter full \
-  wheel-check bench bench-gate profile clean help
+  wheel-check bench bench-gate engine-bench profile clean help
 
 help:            ## Say what can be made
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -71,6 +71,9 @@ bench: $(BIN)/cuesta  ## Measure Cuesta beside nginx and cliffcompaction (12 min
 
 bench-gate: $(BIN)/cuesta  ## Fail if a request costs more CPU than benchmarks/gate.json allows
 	@$(BIN)/python -m benchmarks.gate
+
+engine-bench: $(VENV)/dev  ## Replay 150 turns through a real engine with and without cliffs (2 to 10 minutes)
+	@$(BIN)/python -m benchmarks.engine
 
 .bench/tools/bin/py-spy:
 	@$(PYTHON) -m venv .bench/tools

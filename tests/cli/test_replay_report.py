@@ -44,6 +44,6 @@ def test_without_the_library_nothing_is_read_and_the_error_names_it(
 ):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     page = tmp_path / "out.html"
-    assert main(["replay", str(folder), "--report", str(page)]) == 1
+    assert main(["replay", str(folder), "--report", str(page)]) == 2
     assert "pip install 'cuesta[lab]'" in capsys.readouterr().err
     assert not page.exists()

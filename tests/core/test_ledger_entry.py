@@ -20,6 +20,8 @@ _CLIFFS = st.builds(
     external=st.booleans(),
     digest=st.sampled_from(["", "ab" * 32]),
     digest_tokens=_COUNTS,
+    cleared=_COUNTS,
+    summary=st.booleans(),
 )
 _ENTRIES = st.builds(
     Entry,
@@ -42,6 +44,13 @@ def test_an_entry_survives_as_json(entry: Entry):
 
 def test_a_record_names_its_version():
     assert json.loads(_ONE.to_json())["v"] == ENTRY_VERSION
+
+
+def test_an_entry_of_version_1_is_read_and_clears_nothing():
+    record = json.loads(_ONE.to_json())
+    for cliff in record["cliffs"]:
+        del cliff["cleared"], cliff["summary"]
+    assert Entry.from_json(json.dumps({**record, "v": 1}).encode()) == _ONE
 
 
 def _changed(**changes: object) -> bytes:

@@ -12,7 +12,7 @@ from cuesta.exchange.options import CompactionOptions
 from cuesta.proxy.app import Proxy
 from cuesta.proxy.options import ProxyOptions
 from cuesta.store.memory import MemoryStore
-from cuesta.strategies.registry import ASKING
+from cuesta.strategies.names import ASKING
 from cuesta.testing.agent import ScriptedAgent
 from cuesta.testing.job import repair_job
 from cuesta.testing.simulator import ListScript, Simulator, first_user_text

@@ -14,7 +14,7 @@ from cuesta.dialects.registry import DIALECTS
 from cuesta.exchange.engine import Engine
 from cuesta.exchange.events import Ask, Commit, Told
 from cuesta.exchange.options import CompactionOptions
-from cuesta.strategies.registry import ASKING
+from cuesta.strategies.names import ASKING
 from cuesta.testing.driver import Bench
 from cuesta.testing.histories import ClientHistory
 

@@ -1,6 +1,7 @@
 """How large saved messages are taken to be, by the bills around them."""
 
 import json
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,15 +54,21 @@ def test_a_call_without_a_bill_lies_between_those_that_have_one():
     assert _prompts(prepare(_session([400, None, None, 1600]))) == [400, 800, 1200, 1600]
 
 
-def test_across_a_hole_a_compaction_and_a_change_of_model_bills_are_not_compared():
+def test_lines_that_were_lost_take_their_tokens_where_they_were():
+    prepared = prepare(_session([400, 800, 9_000, 9_400], holes={2}))
+    assert _prompts(prepared) == [400, 800, 9_000, 9_400]
+    assert prepared.scale == prepare(_session([400, 800, 1_200, 1_600])).scale
+
+
+def test_across_edits_a_compaction_and_a_change_of_model_bills_are_not_compared():
+    edited = prepare(_session([4_000, 8_000, 400, 800], holes={2}, whole=False)).sums
+    assert max(b - a for a, b in pairwise(edited)) < 4_500
     billed = [400, 800, 9_000, 9_400]
     for cut in (
-        _session(billed, holes={2}),
         _session(billed, compactions=(2,)),
         _session(billed, models=("a", "a", "b", "b")),
     ):
-        sizes = [b - a for a, b in zip(prepare(cut).sums, prepare(cut).sums[1:], strict=False)]
-        assert max(sizes) < 500
+        assert max(b - a for a, b in pairwise(prepare(cut).sums)) < 500
 
 
 def test_what_the_first_bill_holds_beyond_the_messages_is_hidden_and_fixed():

@@ -10,6 +10,7 @@ from cuesta.core.digest import PartKind
 from cuesta.core.meter import COMMON
 from cuesta.core.policy import PROFILES
 from cuesta.core.transcript import Block, BlockKind, Message, Role, outline, read_transcript
+from cuesta.dialects.registry import DIALECTS
 from cuesta.protocols.lexicon import HarnessLexicon, speaks_human
 from cuesta.protocols.text_actions import PROTOCOLS, read_as
 
@@ -262,14 +263,19 @@ def test_texts_are_literal_pieces_and_nothing_raises(protocol, told):
             assert all(str(value) in whole for value in (block.arguments or {}).values())
 
 
-def test_is_quick_enough():
+def test_costs_no_more_than_reading_the_wire():
     long = "x" * 1500
-    answer = assistant(f"{long}\n```bash\nls {long}\n```")
-    messages = (answer, user(f"<returncode>0</returncode>\n{long}")) * 500
+    answer = {"role": "assistant", "content": f"{long}\n```bash\nls {long}\n```"}
+    output = {"role": "user", "content": f"<returncode>0</returncode>\n{long}"}
+    raw = [json.dumps(message).encode() for message in (answer, output)] * 500
+    parse = DIALECTS["openai_chat"].parse
+    messages = [parse(message)[0] for message in raw]
 
-    def seconds():
+    def seconds(work):
         begin = time.process_time()
-        read(MINI, *messages)
+        work()
         return time.process_time() - begin
 
-    assert len(messages) / min(seconds() for _ in range(5)) > 20_000
+    wire = min(seconds(lambda: [parse(message) for message in raw]) for _ in range(5))
+    meant = min(seconds(lambda: read(MINI, *messages)) for _ in range(5))
+    assert meant < 2 * wire

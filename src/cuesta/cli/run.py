@@ -15,6 +15,7 @@ from cuesta.cli import tell
 from cuesta.cli.launcher import Proxy, leave, listen, run_beside
 from cuesta.cli.options import DECLARATIONS, Parser, add_flags, fixed_environment, gather
 from cuesta.cli.serve import (
+    check_summaries,
     check_upstreams,
     recording_folder,
     recording_warning,
@@ -86,6 +87,7 @@ def main(argv: list[str]) -> int:
     launch = harness.prepare(launch)
     found = {name: getattr(launch, name) or getattr(options, name) for name in UPSTREAMS}
     options = _with_upstreams(options, found)
+    check_summaries(options, compaction)
     check_upstreams(options)
     for warning in launch.warnings:
         tell(f"warning: {warning}.")

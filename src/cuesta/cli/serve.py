@@ -18,7 +18,7 @@ from cuesta.cli.text import printable
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.proxy.options import UPSTREAMS, ProxyOptions
-from cuesta.strategies.registry import ASKING
+from cuesta.strategies.names import ASKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,6 +64,7 @@ def main(argv: list[str]) -> int:
     options = given.build(ProxyOptions)
     compaction = given.build(CompactionOptions)
     if arguments.fd is None:
+        check_summaries(options, compaction)
         check_upstreams(options)
         recording_folder(options)
         if options.workers > 1:
@@ -128,10 +129,6 @@ def _serve_by_workers(options: ProxyOptions, compaction: CompactionOptions) -> i
     """Listen, have several processes serve, and return 0 once they were told to stop."""
     if os.name == "nt":
         raise ConfigError("workers: several need Linux or macOS")
-    if compaction.strategy in ASKING:
-        raise ConfigError(
-            f"workers: `{compaction.strategy}` keeps summaries in the memory of one process"
-        )
     from cuesta.cli.workers import Workers  # noqa: PLC0415 - not on every platform
     from cuesta.proxy.app import listen  # noqa: PLC0415 - slow to load
     from cuesta.proxy.serve import open_store_for  # noqa: PLC0415 - likewise
@@ -220,6 +217,22 @@ def _block(options: ProxyOptions, compaction: CompactionOptions, port: int, degr
 def recording_warning(options: ProxyOptions) -> str:
     """Say where requests are recorded, and what that means."""
     return f"warning: whole conversations are recorded in {options.record}"
+
+
+def check_summaries(options: ProxyOptions, compaction: CompactionOptions) -> None:
+    """Find out early what a strategy that asks the model cannot go with.
+
+    Raises:
+        ConfigError: If several processes serve, which share no summaries, or requests are recorded,
+            of which a replay could not tell what the model answered.
+    """
+    if compaction.strategy not in ASKING:
+        return
+    name = f"strategy `{compaction.strategy}`"
+    if options.workers > 1:
+        raise ConfigError(f"workers: {name} keeps summaries in the memory of one process")
+    if options.record:
+        raise ConfigError(f"record: a recording could not be replayed under {name}")
 
 
 def check_upstreams(options: ProxyOptions) -> None:

@@ -150,7 +150,7 @@ class OpenAIResponsesDialect:
         if "max_output_tokens" in request.members:
             own["max_output_tokens"] = dump(limit)
         part = {"type": "input_text", "text": prompt}
-        item = {"type": "message", "role": "user", "content": [part]}
+        item = {"type": "message", "content": [part], "role": "user"}
         return join_object({**own, "input": dump([item])})
 
     def said(self, content_type: str, answer: bytes) -> str:

@@ -19,7 +19,8 @@ from cuesta.exchange.memory import Frozen, Recent, Seen, size
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Attempt, Plan, Planner
 from cuesta.exchange.reading import Reader
-from cuesta.strategies.registry import ASKING, strategy
+from cuesta.strategies.names import ASKING
+from cuesta.strategies.registry import strategy
 
 _LISTS = {"openai_responses": "input"}
 _DIGEST = b'"' + OPENING.encode()

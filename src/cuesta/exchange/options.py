@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from cuesta.core.policy import Policy, profile
-from cuesta.strategies.registry import STRATEGIES
+from cuesta.strategies.names import NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class CompactionOptions:
             " never; `sliding_window`, the oldest turns at every step; `microcompaction`, only old"
             " tool results; `summary`, for a summary that the model is asked for and bills;"
             " `micro_summary`, results first",
-            "choices": tuple(STRATEGIES),
+            "choices": NAMES,
         },
     )
     reclaim: int = field(

@@ -137,7 +137,8 @@ def perfect(steps: Sequence[Step]) -> list[Usage]:
 def engine(steps: Sequence[Step], rules: CacheRules | None = None) -> list[Usage]:
     """Bill a replay's calls as a prefix cache would.
 
-    Only the prompt before is looked at, and what expires with it is all that there was.
+    Only the prompt before on the same model is looked at, and what expires with it is all that
+    there was.
 
     Args:
         steps: The calls.

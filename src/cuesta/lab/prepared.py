@@ -37,6 +37,41 @@ _REMEMBERED = 500_000
 """Calls times messages of a session up to which its transcripts are remembered: some 20 MB."""
 
 
+def _credible(tokens: int, estimate: int) -> bool:
+    return _CREDIBLE[0] * estimate <= tokens <= _CREDIBLE[1] * estimate
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The messages between two bills: `start` to `stop` (exclusive).
+
+    Attributes:
+        tokens: By how much the bill grew.
+        estimate: What the meter says of them.
+        lossy: Whether some of what was billed is not among them.
+    """
+
+    start: int
+    stop: int
+    tokens: int
+    estimate: int
+    lossy: bool = False
+
+    @classmethod
+    def between(
+        cls, one: tuple[Call, int], other: tuple[Call, int], totals: Sequence[int]
+    ) -> _Span:
+        """Compare two calls with their billed prompts."""
+        start, stop = one[0].at, other[0].at
+        estimate = totals[stop] - totals[start] if start < stop else 0
+        return cls(start, stop, other[1] - one[1], estimate)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the bills are in proportion to the messages."""
+        return self.estimate > 0 and _credible(self.tokens, self.estimate)
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A session ready to be replayed. Sizes are in tokens.
@@ -129,10 +164,10 @@ def prepare(session: Session) -> Prepared:
     read, outlines = _read(session, meter)
     totals = [0, *accumulate(o.tokens for o in outlines)]
     spans = list(_spans(session, totals))
-    scale = _scale(spans, totals)
+    scale = _scale(spans)
     sizes = [round(o.tokens * scale) for o in outlines]
-    for start, stop, tokens in spans:
-        _share(tokens, outlines, sizes, start, stop)
+    for span in spans:
+        _share(span.tokens, outlines, sizes, span.start, span.stop)
     shown = round(sum(meter.raw(raw) for raw in session.members.values()) * scale)
     hidden = _settle_head(session, outlines, sizes, shown)
     sized = tuple(map(_sized, outlines, sizes))
@@ -172,37 +207,39 @@ def _sized(outline: Outline, tokens: int) -> Outline:
     return replace(outline, tokens=tokens, thinking=thinking, reclaim=reclaim)
 
 
-def _spans(session: Session, totals: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield (first message, last message exclusive, tokens) of what lies between two bills.
+def _spans(session: Session, totals: Sequence[int]) -> Iterator[_Span]:
+    """Yield what lies between two bills that can be compared.
 
     A bill that is out of all proportion to the messages since the last one (another of a router's
-    back ends counted it) is skipped: the span goes on to the next bill that fits.
+    back ends counted it) is skipped: the span goes on to the next bill that fits. Lines that were
+    lost were in the prompt: what stands around the hole takes their tokens.
 
     Args:
         session: The session.
         totals: Estimated sizes: the value at `i` is over the first `i` messages.
     """
-    before: Call | None = None
+    before: tuple[Call, int] | None = None
     for number, call in enumerate(session.calls):
         if number in session.compactions:
             before = None
         if call.usage is None:
             continue
-        if before is None or before.usage is None or call.hole or before.model != call.model:
-            before = call
+        now = (call, call.usage.prompt)
+        if before is None or before[0].model != call.model:
+            before = now
             continue
-        tokens = call.usage.prompt - before.usage.prompt
-        if before.at < call.at and _credible(tokens, totals[call.at] - totals[before.at]):
-            yield before.at, call.at, tokens
-            before = call
+        span = _Span.between(before, now, totals)
+        if call.hole and span.tokens > span.estimate > 0:
+            yield replace(span, lossy=True)
+        elif span.fits and not call.hole:
+            yield span
+        elif not call.hole:
+            continue
+        before = now
 
 
-def _credible(tokens: int, estimate: int) -> bool:
-    return _CREDIBLE[0] * estimate <= tokens <= _CREDIBLE[1] * estimate
-
-
-def _scale(spans: Sequence[tuple[int, int, int]], totals: Sequence[int]) -> float:
-    ratios = [tokens / (totals[stop] - totals[start]) for start, stop, tokens in spans]
+def _scale(spans: Sequence[_Span]) -> float:
+    ratios = [span.tokens / span.estimate for span in spans if not span.lossy]
     return median(ratios) if ratios else 1.0
 
 

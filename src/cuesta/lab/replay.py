@@ -48,13 +48,13 @@ class Step:
         call: The number of the session's call.
         model: The model's name.
         prompt: The whole prompt.
-        common: How much of the previous prompt it begins with; 0 where the model changed.
-        answered: How much of the previous answer follows right behind that, but for its last
-            token: an engine never computes that one.
+        common: How much of its model's previous prompt it begins with.
+        answered: How much of that one's answer follows right behind, but for its last token: an
+            engine never computes that one.
         output: What the model answers.
         fixed: System prompt and tools, with which every prompt begins.
         behind: How many places for a cache marker lie behind `common`.
-        gap: Seconds since the call before it, 0 where nobody knows.
+        gap: Seconds since its model's call before it, 0 where nobody knows.
         cliff: Whether what stands before the newest turn changed: a cliff fell, a window moved.
         ours: Whether the call is the strategy's own (it asks for a summary).
     """
@@ -110,6 +110,15 @@ class _Now:
     cliff: Cliff | None
 
 
+_Sent: TypeAlias = "tuple[_Now, int]"
+"""A call that was sent, and its prompt's tokens."""
+
+
+def _grows(before: _Now, now: _Now) -> bool:
+    """Tell whether a call's prompt is an earlier one and more."""
+    return before.cliff == now.cliff and before.call.at <= now.call.at
+
+
 class _Replayer:
     def __init__(self, prepared: Prepared, strategy: Strategy, policy: Policy) -> None:
         self._prepared = prepared
@@ -126,17 +135,18 @@ class _Replayer:
     def run(self) -> Replay:
         steps: list[Step] = []
         cliffs: list[Cliff | None] = []
-        before: _Now | None = None
-        sent = 0
+        sent: dict[str, _Sent] = {}
+        last: _Sent | None = None
         for number, call in enumerate(self._prepared.calls):
             transcript = self._transcript(call)
             now = _Now(number, call, transcript, self._decide(number, call, transcript))
             steps += self._own
             cliffs += [now.cliff] * len(self._own)
-            step = self._step(len(steps), now, before, sent)
-            steps.append(step)
+            place = len(steps)
+            prompt = self._prompt(place, now, last)
+            steps.append(self._step(place, now, prompt, sent.get(call.model)))
             cliffs.append(now.cliff)
-            before, sent = now, step.prompt
+            last = sent[call.model] = now, prompt
         return Replay(tuple(steps), tuple(cliffs), self._layouts, self._digests)
 
     def _transcript(self, call: Call) -> Transcript:
@@ -217,32 +227,37 @@ class _Replayer:
             self._digests[known.hash] = digest
         return known
 
-    def _step(self, place: int, now: _Now, before: _Now | None, sent: int) -> Step:
-        """Size a call that is the step at `place`; `sent` was the prompt of the call before it."""
+    def _prompt(self, place: int, now: _Now, last: _Sent | None) -> int:
+        """Size the prompt of the step at `place`, and lay it out unless it only grew."""
+        if last is not None and _grows(last[0], now):
+            sums = self._prepared.sums
+            return last[1] + sums[now.call.at] - sums[last[0].call.at]
+        return _size(self._laid_out(place, now))
+
+    def _step(self, place: int, now: _Now, prompt: int, sent: _Sent | None) -> Step:
+        """Put a step together; caches are kept by model, so what was sent is the same model's."""
         prepared, call = self._prepared, now.call
-        prompt, common, answered, behind, gap, moved = 0, 0, 0, 0, 0.0, False
-        if before is None:
-            prompt = _size(self._laid_out(place, now))
-        elif before.cliff == now.cliff and before.call.at <= call.at:
+        common, answered, behind, gap = 0, 0, 0, 0.0
+        if sent is not None:
+            before, size = sent
             last = before.call
-            grown = prepared.sums[call.at] - prepared.sums[last.at]
-            prompt, common = sent + grown, sent
-            answered = min(prepared.echo(last), grown)
-            behind = prepared.places[call.at] - prepared.places[last.at]
-        else:
-            old = pieces(prepared, before.transcript, before.cliff)
-            new = self._laid_out(place, now)
-            alike = _alike(old, new)
-            prompt, common, moved = _size(new), _size(new[:alike]), True
-            behind = sum(self._places(piece) for piece in new[alike:])
-        if before is not None:
-            gap = call.time - before.call.time if call.time and before.call.time else 0.0
-            if before.call.model != call.model:
-                common = answered = 0
+            gap = call.time - last.time if call.time and last.time else 0.0
+            if _grows(before, now):
+                common, answered = size, min(prepared.echo(last), prompt - size)
+                behind = prepared.places[call.at] - prepared.places[last.at]
+            else:
+                common, behind = self._shared(before, place, now)
         return Step(
-            now.number, call.model, prompt, common, answered, prepared.output(call), prepared.fixed,
-            behind, gap, moved,
+            now.number, call.model, prompt, common, answered, prepared.output(call),
+            prepared.fixed, behind, gap, cliff=now.number > 0 and place in self._layouts,
         )  # fmt: skip
+
+    def _shared(self, before: _Now, place: int, now: _Now) -> tuple[int, int]:
+        """Return the tokens that two prompts begin with alike, and the places behind them."""
+        old = pieces(self._prepared, before.transcript, before.cliff)
+        new = self._layouts.get(place) or pieces(self._prepared, now.transcript, now.cliff)
+        alike = _alike(old, new)
+        return _size(new[:alike]), sum(map(self._places, new[alike:]))
 
     def _places(self, piece: Piece) -> int:
         (i, _), _ = piece

@@ -13,7 +13,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from cuesta.core.transcript import Block, BlockKind, Message, Role
@@ -234,7 +234,7 @@ def _answer(row: TextProtocol, message: Message) -> Message:
         return message
     others = (block for block in message.blocks if block.kind is not BlockKind.TEXT)
     thoughts = (Block(BlockKind.TEXT, (text,)) for text in act.thoughts if text.strip())
-    return replace(message, blocks=(*others, *thoughts, *_calls(act)))
+    return _with(message, (*others, *thoughts, *_calls(act)))
 
 
 def _calls(act: Act) -> list[Block]:
@@ -266,7 +266,11 @@ def _observation(row: TextProtocol, message: Message, previous: Message) -> Mess
         weight=sum(block.weight for block in others),
         pictures=tuple(size for block in others for size in block.pictures),
     )
-    return replace(message, blocks=(result,))
+    return _with(message, (result,))
+
+
+def _with(message: Message, blocks: tuple[Block, ...]) -> Message:
+    return Message(message.role, blocks, message.pinned, message.barrier)
 
 
 def _texts(message: Message) -> list[tuple[str, ...]]:

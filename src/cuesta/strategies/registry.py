@@ -29,8 +29,6 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     }
 )
 """They have no state."""
-ASKING = frozenset({"summary", "micro_summary"})
-"""Those that ask the model, which is billed, and keep what it wrote in memory."""
 
 
 def strategy(name: str) -> Strategy:
