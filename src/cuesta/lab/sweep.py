@@ -65,10 +65,11 @@ class Sweep:
             prepared: The session.
         """
         replays = ((variant, replayed(prepared, variant)) for variant in self.variants)
-        return [self._record(path, prepared, v, done) for v, done in replays if done.steps]
+        parts = Components(prepared)
+        return [self._record(path, parts, v, done) for v, done in replays if done.steps]
 
-    def _record(self, path: str, prepared: Prepared, variant: Variant, done: Replay) -> Record:
-        session = prepared.session
+    def _record(self, path: str, parts: Components, variant: Variant, done: Replay) -> Record:
+        session = parts.prepared.session
         steps = self._as_model(done.steps)
         asked = [step for step in steps if not step.ours]
         counted = perfect(steps), engine(steps)
@@ -96,25 +97,25 @@ class Sweep:
             billed=billed,
             unpriced=tariff.unpriced,
             trace=_trace(steps, counted[1], tariff) if self.traces else None,
-            spent=self._spent(prepared, done, steps, tariff),
+            spent=self._spent(parts, done, steps, tariff),
         )
 
     def _spent(
-        self, prepared: Prepared, done: Replay, steps: Sequence[Step], tariff: Tariff
+        self, parts: Components, done: Replay, steps: Sequence[Step], tariff: Tariff
     ) -> Spent | None:
         """Return what was paid for; None of what the harness itself did: its prompts are gone."""
         if not self.traces or tariff.unpriced or not done.layouts:
             return None
         bills = engine(steps)
         cached = other = Parts()
-        made = Components(prepared).steps(done, [bill.cache_read for bill in bills])
-        for step, bill, parts in zip(steps, bills, made, strict=True):
+        found = parts.steps(done, [bill.cache_read for bill in bills])
+        for step, bill, made in zip(steps, bills, found, strict=True):
             whole = tariff.cost(step.model, bill) or 0.0
             read = tariff.cost(step.model, Usage(cache_read=bill.cache_read)) or 0.0
             output = tariff.cost(step.model, Usage(output=bill.output)) or 0.0
-            cached += parts.cached.scaled(read)
-            other += (parts.prompt - parts.cached).scaled(whole - read - output)
-            other += parts.output.scaled(output)
+            cached += made.cached.scaled(read)
+            other += (made.prompt - made.cached).scaled(whole - read - output)
+            other += made.output.scaled(output)
         return Spent(cached.values, other.values)
 
     def _as_model(self, steps: Sequence[Step]) -> Sequence[Step]:
