@@ -222,6 +222,14 @@ def test_a_session_without_a_price_has_its_context_and_no_cost():
     assert "without a price" in html(made)
 
 
+def test_what_the_harness_compacted_is_marked():
+    made = report(outcome("/x/a.jsonl", replace(session(1, turns=20), compactions=(7, 15))))
+    for name in ("context", "steps"):
+        marks = [value["step"] for value in made.figures()[name][1] if value.get("compaction")]
+        assert marks == [8, 16]
+    assert made.collected.activity["made"].compactions == 2
+
+
 def test_figures_become_pictures(tmp_path, outcomes):
     written = write_figures(report(outcomes[1]).figures(), tmp_path / "plots")
     assert {path.name for path in written} == {
