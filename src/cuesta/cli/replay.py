@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,6 +120,7 @@ def _parser() -> Parser:
     group.add_argument("--csv", type=Path, metavar="FILE", help="a row a session and variant")
     group.add_argument("--parquet", type=Path, metavar="FILE", help="the same (needs polars)")
     group.add_argument("--report", type=Path, metavar="FILE", help="one HTML page with plots")
+    group.add_argument("--figures", type=Path, metavar="DIR", help="its plots as PNG and SVG")
     return parser
 
 
@@ -164,6 +164,14 @@ class _Run:
             from cuesta.lab.export import need_polars  # noqa: PLC0415 - only where asked
 
             need_polars()
+        if self._drawn:
+            from cuesta.lab.report import need_drawing  # noqa: PLC0415 - only where asked
+
+            need_drawing()
+
+    @property
+    def _drawn(self) -> bool:
+        return bool(self._arguments.report or self._arguments.figures)
 
     def _sweep(self, variants: Sequence[Variant], *, traces: bool = False) -> Sweep:
         from cuesta.lab.sweep import Sweep  # noqa: PLC0415 - slow to load
@@ -194,11 +202,14 @@ class _Run:
 
         arguments, table, summary = self._arguments, Table(), Summary()
         files: list[Outcome] = []
-        sweep = self._sweep(variants, traces=bool(arguments.report))
+        sweep = self._sweep(variants, traces=self._drawn)
         with contextlib.ExitStack() as stack:
+            drawing = stack.enter_context(_Drawing(arguments, variants)) if self._drawn else None
             writers = _writers(arguments, stack)
             for outcome in outcomes(self._reading, sweep):
                 summary.add(outcome)
+                if drawing is not None:
+                    drawing.add(outcome)
                 files += [outcome.without_records()] * arguments.files
                 for records in outcome.records:
                     table.add(records)
@@ -262,14 +273,34 @@ def _writers(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> list
         from cuesta.lab.export import write_parquet  # noqa: PLC0415 - likewise
 
         writers.append(stack.enter_context(_AtTheEnd(arguments.parquet, write_parquet)))
-    if arguments.report:
-        writers.append(stack.enter_context(_AtTheEnd(arguments.report, _write_report)))
     return writers
 
 
-def _write_report(records: Sequence[Record], path: Path) -> None:
-    report = importlib.import_module("cuesta.lab.report")
-    path.write_text(report.html(records), encoding="utf-8")
+class _Drawing:
+    """Gathers what a report shows, and writes page and figures once all is there."""
+
+    def __init__(self, arguments: argparse.Namespace, variants: Sequence[Variant]) -> None:
+        from cuesta.lab.report import Collected, Report  # noqa: PLC0415 - only where asked
+
+        self._arguments = arguments
+        self._collected = Collected()
+        self._report = Report(self._collected, variants)
+
+    def add(self, outcome: Outcome) -> None:
+        self._collected.add(outcome)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        from cuesta.lab.report import html, write_figures  # noqa: PLC0415 - likewise
+
+        if kind is not None or not self._report.table:
+            return
+        if self._arguments.report:
+            self._arguments.report.write_text(html(self._report), encoding="utf-8")
+        if self._arguments.figures:
+            write_figures(self._report.figures(), self._arguments.figures)
 
 
 class _AtTheEnd:

@@ -13,7 +13,7 @@ from functools import cached_property
 from cuesta.core.digest import Digest, PartKind
 from cuesta.core.transcript import Block, BlockKind, Message, Role, outline
 from cuesta.lab.prepared import Prepared, meter_of
-from cuesta.lab.replay import DIGEST, FIXED, Piece, Replay
+from cuesta.lab.replay import CLEARED, DIGEST, FIXED, Piece, Replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,37 @@ class Parts:
 
     def __add__(self, other: Parts) -> Parts:
         """Return the sum, part by part."""
-        return Parts(*(a + b for a, b in zip(self.values, other.values, strict=True)))
+        return Parts(
+            self.results + other.results,
+            self.calls + other.calls,
+            self.thoughts + other.thoughts,
+            self.task + other.task,
+            self.user + other.user,
+        )
 
     def __sub__(self, other: Parts) -> Parts:
         """Return the difference, part by part."""
-        return Parts(*(a - b for a, b in zip(self.values, other.values, strict=True)))
+        return Parts(
+            self.results - other.results,
+            self.calls - other.calls,
+            self.thoughts - other.thoughts,
+            self.task - other.task,
+            self.user - other.user,
+        )
 
     def scaled(self, tokens: float) -> Parts:
         """Return the same mixture of another size; of nothing, thoughts."""
         total = self.total
         if not total:
             return Parts(thoughts=tokens)
-        return Parts(*(value * tokens / total for value in self.values))
+        each = tokens / total
+        return Parts(
+            self.results * each,
+            self.calls * each,
+            self.thoughts * each,
+            self.task * each,
+            self.user * each,
+        )
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -57,7 +76,7 @@ class Parts:
     @property
     def total(self) -> float:
         """All tokens."""
-        return sum(self.values)
+        return self.results + self.calls + self.thoughts + self.task + self.user
 
 
 NAMES = tuple(field.name for field in fields(Parts))
@@ -82,12 +101,12 @@ class Made:
 class Components:
     """What the messages of one session are made of.
 
-    Args:
+    Attributes:
         prepared: The session.
     """
 
     def __init__(self, prepared: Prepared) -> None:
-        self._prepared = prepared
+        self.prepared = prepared
         self._meter = meter_of(prepared.session)
 
     def steps(self, replay: Replay, cached: Sequence[int]) -> Iterator[Made]:
@@ -102,10 +121,10 @@ class Components:
             if step.ours:
                 yield Made(Parts(task=step.prompt), Parts(task=read), Parts(thoughts=step.output))
                 continue
-            call = self._prepared.calls[step.call]
+            call = self.prepared.calls[step.call]
             layout = replay.layouts.get(number)
             if layout is None and last is not None:
-                answer = self._sums[self._prepared.answered(last)] - self._sums[last.at]
+                answer = self._sums[self.prepared.answered(last)] - self._sums[last.at]
                 known = min(read, prompt.total)
                 found = prompt.scaled(known) + answer.scaled(read - known)
                 prompt += self._sums[call.at] - self._sums[last.at]
@@ -120,12 +139,12 @@ class Components:
     def _sums(self) -> Sequence[Parts]:
         """Running totals: the value at `i` is over the first `i` messages."""
         sums = [Parts()]
-        for i in range(len(self._prepared.read)):
+        for i in range(len(self.prepared.read)):
             sums.append(sums[-1] + self._message(i))
         return sums
 
     def _message(self, i: int) -> Parts:
-        prepared = self._prepared
+        prepared = self.prepared
         tokens = prepared.transcript.outlines[i].tokens
         if i < prepared.transcript.head:
             return Parts(task=tokens)
@@ -148,12 +167,15 @@ class Components:
         if i == DIGEST:
             return _digest(digests.get(treatment)).scaled(tokens)
         whole = self._sums[i + 1] - self._sums[i]
-        thinking = self._prepared.transcript.outlines[i].tokens - tokens
-        return whole - Parts(thoughts=thinking) if treatment else whole
+        if not treatment:
+            return whole
+        gone = self.prepared.transcript.outlines[i].tokens - tokens
+        left = Parts(results=gone) if treatment == CLEARED else Parts(thoughts=gone)
+        return whole - left
 
     def _output(self, number: int) -> Parts:
         """Return what a call's answer is made of; what is billed and not saved is thinking."""
-        prepared, call = self._prepared, self._prepared.calls[number]
+        prepared, call = self.prepared, self.prepared.calls[number]
         shown, tokens = prepared.answer(call), prepared.output(call)
         answer = self._sums[prepared.answered(call)] - self._sums[call.at]
         return answer.scaled(min(shown, tokens)) + Parts(thoughts=max(0, tokens - shown))

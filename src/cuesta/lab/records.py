@@ -79,6 +79,7 @@ class Trace:
         cached: Those of them that the engine model finds in the cache.
         output: Tokens of the answer.
         cost: US dollars by the engine model, or None.
+        cached_cost: The part of `cost` that is paid for `cached`, or None.
         cliff: Whether what stands before the newest turn changed.
         ours: Whether the call is the strategy's own.
     """
@@ -88,8 +89,24 @@ class Trace:
     cached: tuple[int, ...]
     output: tuple[int, ...]
     cost: tuple[float | None, ...]
+    cached_cost: tuple[float | None, ...]
     cliff: tuple[bool, ...]
     ours: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a replay's calls cost by what is paid for, in US dollars by the engine model.
+
+    Each in the order of `components.NAMES`.
+
+    Attributes:
+        cached: Paid for what the cache held.
+        other: Paid for all else: the rest of the prompts, and the answers.
+    """
+
+    cached: tuple[float, ...]
+    other: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +132,7 @@ class Record:
         billed: By the provider; only where the variant is what was run.
         unpriced: Why there is no cost, or empty.
         trace: The calls one by one, if they were asked for.
+        spent: What the cost was paid for, if it was asked for and there is one.
     """
 
     path: str
@@ -134,6 +152,7 @@ class Record:
     billed: Account | None = None
     unpriced: str = ""
     trace: Trace | None = None
+    spent: Spent | None = None
 
     @property
     def mean(self) -> float:
@@ -165,6 +184,8 @@ class Record:
                 known[name] = _account(known[name])
             if known["trace"] is not None:
                 known["trace"] = Trace(**{n: tuple(column) for n, column in known["trace"].items()})
+            if known["spent"] is not None:
+                known["spent"] = Spent(**{n: tuple(parts) for n, parts in known["spent"].items()})
             return cls(**known)
         except (KeyError, TypeError) as error:
             raise ValueError(f"broken replay record: {error}") from error

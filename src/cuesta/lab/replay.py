@@ -27,6 +27,8 @@ from cuesta.trace.session import Call
 _LEXICON = HarnessLexicon()
 FIXED, DIGEST = -2, -1
 """What a piece is that stands for no message."""
+CLEARED, STRIPPED = "cleared", "stripped"
+"""What was done to a message: its results cut out, or its thinking."""
 _QUESTION = 250
 """Tokens of the words that ask for a summary."""
 _ROOM = 0.8
@@ -288,9 +290,9 @@ def pieces(prepared: Prepared, transcript: Transcript, cliff: Cliff | None) -> l
     for i in _kept(transcript, cliff.cut):
         treatment, tokens = "", outlines[i].tokens
         if i in cleared:
-            treatment, tokens = "cleared", tokens - outlines[i].reclaim
+            treatment, tokens = CLEARED, tokens - outlines[i].reclaim
         elif cliff.strip and i < cliff.messages and outlines[i].thinks:
-            treatment, tokens = "stripped", tokens - outlines[i].thinking
+            treatment, tokens = STRIPPED, tokens - outlines[i].thinking
         laid_out.append(((i, treatment), tokens))
     return laid_out
 

@@ -10,9 +10,10 @@ from typing import Any
 from cuesta.core.policy import Policy, profile
 from cuesta.core.prices import PriceBook
 from cuesta.core.usage import Usage
+from cuesta.lab.components import Components, Parts
 from cuesta.lab.cost import engine, perfect
 from cuesta.lab.prepared import Prepared
-from cuesta.lab.records import RECORDED, Record, Trace, Variant
+from cuesta.lab.records import RECORDED, Record, Spent, Trace, Variant
 from cuesta.lab.replay import Replay, Step, recorded, replay
 from cuesta.lab.tariff import Prices, Tariff
 from cuesta.strategies.registry import strategy
@@ -26,7 +27,7 @@ class Sweep:
         variants: The variants.
         prices: What tokens cost.
         model: The model that all calls are billed as; empty: each call's own.
-        traces: Whether records hold their calls one by one.
+        traces: Whether records hold their calls one by one, and what was paid for.
     """
 
     variants: tuple[Variant, ...]
@@ -64,10 +65,11 @@ class Sweep:
             prepared: The session.
         """
         replays = ((variant, replayed(prepared, variant)) for variant in self.variants)
-        return [self._record(path, prepared, v, done) for v, done in replays if done.steps]
+        parts = Components(prepared)
+        return [self._record(path, parts, v, done) for v, done in replays if done.steps]
 
-    def _record(self, path: str, prepared: Prepared, variant: Variant, done: Replay) -> Record:
-        session = prepared.session
+    def _record(self, path: str, parts: Components, variant: Variant, done: Replay) -> Record:
+        session = parts.prepared.session
         steps = self._as_model(done.steps)
         asked = [step for step in steps if not step.ours]
         counted = perfect(steps), engine(steps)
@@ -95,7 +97,26 @@ class Sweep:
             billed=billed,
             unpriced=tariff.unpriced,
             trace=_trace(steps, counted[1], tariff) if self.traces else None,
+            spent=self._spent(parts, done, steps, tariff),
         )
+
+    def _spent(
+        self, parts: Components, done: Replay, steps: Sequence[Step], tariff: Tariff
+    ) -> Spent | None:
+        """Return what was paid for; None of what the harness itself did: its prompts are gone."""
+        if not self.traces or tariff.unpriced or not done.layouts:
+            return None
+        bills = engine(steps)
+        cached = other = Parts()
+        found = parts.steps(done, [bill.cache_read for bill in bills])
+        for step, bill, made in zip(steps, bills, found, strict=True):
+            whole = tariff.cost(step.model, bill) or 0.0
+            read = tariff.cost(step.model, Usage(cache_read=bill.cache_read)) or 0.0
+            output = tariff.cost(step.model, Usage(output=bill.output)) or 0.0
+            cached += made.cached.scaled(read)
+            other += (made.prompt - made.cached).scaled(whole - read - output)
+            other += made.output.scaled(output)
+        return Spent(cached.values, other.values)
 
     def _as_model(self, steps: Sequence[Step]) -> Sequence[Step]:
         """Give steps the model that they are billed as; one that names none has the session's."""
@@ -131,6 +152,10 @@ def _trace(steps: Sequence[Step], bills: Sequence[Usage], tariff: Tariff) -> Tra
         tuple(bill.cache_read for bill in bills),
         tuple(step.output for step in steps),
         tuple(tariff.cost(s.model, bill) for s, bill in zip(steps, bills, strict=True)),
+        tuple(
+            tariff.cost(s.model, Usage(cache_read=bill.cache_read))
+            for s, bill in zip(steps, bills, strict=True)
+        ),
         tuple(step.cliff for step in steps),
         tuple(step.ours for step in steps),
     )

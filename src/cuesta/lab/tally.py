@@ -8,6 +8,7 @@ from typing import Any
 
 from cuesta.core.transcript import BlockKind
 from cuesta.core.usage import Usage
+from cuesta.lab.activity import activity
 from cuesta.lab.prepared import Prepared
 from cuesta.lab.tariff import Prices, Tariff
 
@@ -31,6 +32,8 @@ class Tally:
         usage: The sum of the bills.
         cost: What that cost at list prices, in US dollars; None where nothing was billed or a
             model has no price.
+        activity: What it did, one letter a call (see `activity`).
+        compactions: The numbers of the calls before which its harness compacted its history.
     """
 
     path: str
@@ -46,6 +49,8 @@ class Tally:
     peak: int
     usage: Usage
     cost: float | None
+    activity: str = ""
+    compactions: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tally as plain values."""
@@ -54,7 +59,8 @@ class Tally:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Tally:
         """Read what `to_dict` wrote."""
-        return cls(**{**values, "usage": Usage(**values["usage"])})
+        usage, compactions = Usage(**values["usage"]), tuple(values["compactions"])
+        return cls(**{**values, "usage": usage, "compactions": compactions})
 
 
 def tally(path: str, prepared: Prepared, prices: Prices) -> Tally:
@@ -89,4 +95,6 @@ def tally(path: str, prepared: Prepared, prices: Prices) -> Tally:
         peak=max(prompts, default=0),
         usage=account.usage,
         cost=account.cost if bills else None,
+        activity=activity(prepared),
+        compactions=session.compactions,
     )
