@@ -279,3 +279,11 @@ def test_costs_no_more_than_reading_the_wire():
     wire = min(seconds(lambda: [parse(message) for message in raw]) for _ in range(5))
     meant = min(seconds(lambda: read(MINI, *messages)) for _ in range(5))
     assert meant < 2 * wire
+
+
+def test_a_long_observation_may_be_cleared_in_a_replay_and_a_short_one_is_not_worth_it():
+    asked = read_as(MINI, assistant("THOUGHT: a\n\n```bash\nls\n```"), None)
+    template = "<returncode>0</returncode>\n<output>\n{}\n</output>"
+    told = [user(template.format(words)) for words in ("a" * 900, "a")]
+    clearable = [read_as(MINI, message, asked).clearable for message in told]
+    assert clearable == [(0,), ()]

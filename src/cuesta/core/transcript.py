@@ -74,7 +74,8 @@ class Message:
         pinned: Whether folding it away would change the tools, so that its turn is kept whole.
         barrier: Whether no cut may cross it: a compaction made by the provider, who reads nothing
             that stands before it.
-        clearable: Positions of the results that may be cleared (`Dialect.cleared`).
+        clearable: Positions of the results that may be cleared (`Dialect.cleared`; those of a text
+            protocol in replays only).
     """
 
     role: Role

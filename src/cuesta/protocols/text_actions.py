@@ -13,10 +13,10 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from cuesta.core.transcript import Block, BlockKind, Message, Role
+from cuesta.core.transcript import Block, BlockKind, Message, Role, is_worth_clearing
 
 Arguments = Mapping[str, object]
 
@@ -266,7 +266,8 @@ def _observation(row: TextProtocol, message: Message, previous: Message) -> Mess
         weight=sum(block.weight for block in others),
         pictures=tuple(size for block in others for size in block.pictures),
     )
-    return _with(message, (result,))
+    clearable = (0,) if is_worth_clearing(result) else ()
+    return replace(_with(message, (result,)), clearable=clearable)
 
 
 def _with(message: Message, blocks: tuple[Block, ...]) -> Message:
