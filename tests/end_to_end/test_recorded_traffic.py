@@ -120,7 +120,7 @@ def test_several_conversations_at_once(tmp_path, profile):
 
 
 @pytest.mark.parametrize(
-    ("threshold", "window"), [(9_000, 200_000), (45_000, 30_000)], ids=["cliffs", "refusals"]
+    ("threshold", "window"), [(9_000, 200_000), (45_000, 26_000)], ids=["cliffs", "refusals"]
 )
 def test_the_scripted_agent(tmp_path, threshold, window):
     async def go():
