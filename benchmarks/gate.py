@@ -21,7 +21,7 @@ from benchmarks.steady import sample, size_label
 
 _LIMITS = Path(__file__).with_name("gate.json")
 _SIZES = (Steady(100 * KB, 12_000, 8, 8), Steady(1 * MB, 32_000, 20))
-_ROUNDS = 8
+_ROUNDS = 20
 _REFERENCE_BYTES = 10 * MB
 
 
