@@ -263,22 +263,43 @@ def test_texts_are_literal_pieces_and_nothing_raises(protocol, told):
             assert all(str(value) in whole for value in (block.arguments or {}).values())
 
 
-def test_costs_no_more_than_reading_the_wire():
-    long = "x" * 1500
-    answer = {"role": "assistant", "content": f"{long}\n```bash\nls {long}\n```"}
-    output = {"role": "user", "content": f"<returncode>0</returncode>\n{long}"}
-    raw = [json.dumps(message).encode() for message in (answer, output)] * 500
-    parse = DIALECTS["openai_chat"].parse
-    messages = [parse(message)[0] for message in raw]
+OPENINGS = (
+    "```mswea_bash_command\n",
+    "```bash \n",
+    "<mswea_bash_command>",
+    "<bash_code>",
+    "<function=a>",
+    "<function=a><parameter=b></function>",
+    "<function=a>\n<parameter=b>",
+    "<command>\n",
+    "<commands",
+    "<commands><keystrokes>",
+    "<commands><keystrokes duration=1",
+    "<commands><analysis>",
+    "<commands><plan>",
+    "<task_complete> ",
+    "```\n",
+    "```" + " " * 40,
+    '{"commands": [',
+    "{",
+    "[" * 8,
+    "\nbash-$" + " " * 40,
+    "The command '",
+    "Operation '",
+)
 
-    def seconds(work):
+
+@pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_a_text_of_marks_that_nothing_closes_is_read_in_linear_time(protocol, opening):
+    def seconds(length):
+        text = opening * (length // len(opening))
         begin = time.process_time()
-        work()
+        read(protocol, assistant(text), user(text), assistant(text + "."), user(text + "."))
         return time.process_time() - begin
 
-    wire = min(seconds(lambda: [parse(message) for message in raw]) for _ in range(5))
-    meant = min(seconds(lambda: read(MINI, *messages)) for _ in range(5))
-    assert meant < 2 * wire
+    short, long = (min(seconds(length) for _ in range(3)) for length in (10_000, 160_000))
+    assert long < 0.02 + 16 * 5 * short, "grows like the square"
 
 
 def test_a_long_observation_may_be_cleared_in_a_replay_and_a_short_one_is_not_worth_it():

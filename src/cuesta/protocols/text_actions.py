@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -54,39 +54,71 @@ class TextProtocol:
 _ID = "action"
 """Pairs an answer's last action with the observation of all of them: one is open at a time."""
 _BASH = (
-    re.compile(r"```mswea_bash_command\s*\n(.*?)\n```", re.DOTALL),
-    re.compile(r"<mswea_bash_command>(.*?)</mswea_bash_command>", re.DOTALL),
-    re.compile(r"<bash_code>(.*?)</bash_code>", re.DOTALL),
-    re.compile(r"```bash\s*\n(.*?)\n```", re.DOTALL),
+    (re.compile(r"```mswea_bash_command[ \t]*\n"), "\n```"),
+    (re.compile(r"<mswea_bash_command>"), "</mswea_bash_command>"),
+    (re.compile(r"<bash_code>"), "</bash_code>"),
+    (re.compile(r"```bash[ \t]*\n"), "\n```"),
 )
+"""What opens and closes a command, in the order in which they are looked for."""
 _FENCE = re.compile(r"^```[^\s`]*[ \t]*$", re.MULTILINE)
-_FUNCTION = re.compile(r"<function=([\w.-]+)>(.*?)</function>", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter=([\w.-]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
-_COMMAND = re.compile(r"<command>\n?(.*?)\n?</command>", re.DOTALL)
-_KEYSTROKES = re.compile(r"<keystrokes([^>]*)>(.*?)</keystrokes>", re.DOTALL)
+_FUNCTION = re.compile(r"<function=([\w.-]+)>"), "</function>"
+_PARAMETER = re.compile(r"<parameter=([\w.-]+)>"), "</parameter>"
+_COMMAND = re.compile(r"<command>"), "</command>"
+_KEYSTROKES = re.compile(r"<keystrokes([^>]*)>"), "</keystrokes>"
 _DURATION = re.compile(r"""duration\s*=\s*["']?([\d.]+)""")
-_ANALYSIS = re.compile(r"<analysis>(.*?)</analysis>", re.DOTALL)
-_PLAN = re.compile(r"<plan>(.*?)</plan>", re.DOTALL)
+_ANALYSIS = re.compile(r"<analysis>"), "</analysis>"
+_PLAN = re.compile(r"<plan>"), "</plan>"
 _COMPLETE = re.compile(r"<task_complete>\s*true\s*</task_complete>", re.IGNORECASE)
 _JSON = json.JSONDecoder()
 _NEVER = re.compile(r"(?!)")
 
 
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """A piece between two marks: what opened it, what is in it, and where the whole of it stands."""
+
+    opening: re.Match[str]
+    inner: str
+    end: int
+
+    @property
+    def start(self) -> int:
+        return self.opening.start()
+
+
+def _marked(marks: tuple[re.Pattern[str], str], text: str) -> Iterator[_Marked]:
+    """Yield the pieces between two marks, in order.
+
+    The first opening that nothing closes ends the search, so that a text of openings alone is read
+    in linear time, which one pattern for both marks would not.
+    """
+    opens, closes = marks
+    found = opens.search(text)
+    while found:
+        end = text.find(closes, found.end())
+        if end < 0:
+            return
+        yield _Marked(found, text[found.end() : end], end + len(closes))
+        found = opens.search(text, end + len(closes))
+
+
 def _bash_act(text: str) -> Act | None:
     """Read mini-swe-agent's answer: exactly one command between its marks, or none at all."""
-    found = next(filter(None, (list(marks.finditer(text)) for marks in _BASH)), [])
-    return _around(text, found[0], found[0][1]) if len(found) == 1 else None
+    found = next(filter(None, (list(_marked(marks, text)) for marks in _BASH)), [])
+    return _around(text, found[0]) if len(found) == 1 else None
 
 
 def _thought_act(text: str) -> Act | None:
     """Read SWE-agent's answer: a function or a command in tags, or the last fenced block."""
-    function = _last(_FUNCTION, text)
+    function = _last(_marked(_FUNCTION, text))
     if function:
-        arguments = dict(_PARAMETER.findall(function[2]))
-        return Act(_outside(text, function.start(), function.end()), ((function[1], arguments),))
-    command = _last(_COMMAND, text)
+        given = _marked(_PARAMETER, function.inner)
+        arguments = {one.opening[1]: _without_a_line_break(one.inner) for one in given}
+        thoughts = _outside(text, function.start, function.end)
+        return Act(thoughts, ((function.opening[1], arguments),))
+    command = _last(_marked(_COMMAND, text))
     if command:
-        return _around(text, command, command[1])
+        return _around(text, command)
     fences = list(_FENCE.finditer(text))
     if len(fences) < 2:
         return None
@@ -123,14 +155,14 @@ def _is_command(value: object) -> bool:
 
 
 def _xml_act(text: str) -> Act:
-    said = (pattern.search(text) for pattern in (_ANALYSIS, _PLAN))
+    said = (next(_marked(marks, text), None) for marks in (_ANALYSIS, _PLAN))
     commands: list[Arguments] = []
-    for attributes, keys in _KEYSTROKES.findall(text):
-        duration = _DURATION.search(attributes)
+    for one in _marked(_KEYSTROKES, text):
+        duration = _DURATION.search(one.opening[1])
         waits = {"duration": duration[1]} if duration else {}
-        commands.append({"keystrokes": keys, **waits})
+        commands.append({"keystrokes": one.inner, **waits})
     complete = _COMPLETE.search(text) is not None
-    return Act(tuple(m[1] for m in said if m), _keystrokes(commands, complete=complete))
+    return Act(tuple(one.inner for one in said if one), _keystrokes(commands, complete=complete))
 
 
 def _keystrokes(commands: list[Arguments], *, complete: bool) -> tuple[tuple[str, Arguments], ...]:
@@ -141,14 +173,19 @@ def _keystrokes(commands: list[Arguments], *, complete: bool) -> tuple[tuple[str
     return tuple(calls or [("keystrokes", {})])
 
 
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    found = deque(pattern.finditer(text), maxlen=1)
+def _last(pieces: Iterable[_Marked]) -> _Marked | None:
+    found = deque(pieces, maxlen=1)
     return found[0] if found else None
 
 
-def _around(text: str, match: re.Match[str], command: str) -> Act:
-    thoughts = _outside(text, match.start(), match.end())
-    return Act(thoughts, (("bash", {"command": command.strip("\n")}),))
+def _without_a_line_break(text: str) -> str:
+    """Take off the one line break that may stand on each side of a value in tags."""
+    return text.removeprefix("\n").removesuffix("\n")
+
+
+def _around(text: str, command: _Marked) -> Act:
+    thoughts = _outside(text, command.start, command.end)
+    return Act(thoughts, (("bash", {"command": command.inner.strip("\n")}),))
 
 
 def _outside(text: str, start: int, end: int) -> tuple[str, ...]:
