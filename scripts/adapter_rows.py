@@ -69,5 +69,16 @@ ROWS = (
     Row("anthropic-async", "anthropic", "sdks.py", "anthropic,openai", venv="sdks"),
     Row("openai-chat", "openai", "sdks.py", "anthropic,openai", venv="sdks"),
     Row("openai-responses", "openai", "sdks.py", "anthropic,openai", venv="sdks"),
+    Row("openai-agents", "openai-agents", "agents_sdk.py", "openai-agents"),
+    Row(
+        "openai-agents-chat",
+        "openai-agents",
+        "agents_sdk.py",
+        "openai-agents",
+        venv="openai-agents",
+    ),
+    Row("langchain", "langchain", "langchain_agent.py", "langchain", venv="langchain"),
+    Row("langchain-anthropic", "langchain", "langchain_agent.py", "langchain", venv="langchain"),
+    Row("langchain-responses", "langchain", "langchain_agent.py", "langchain", venv="langchain"),
 )
 """Every row, in the table's order."""

@@ -99,7 +99,9 @@ class Compactor:
         sent: list[Any] = self._sent(request, Attempt(body, read_only=False, turn=True))
         return list(sent)
 
-    def fold(self, request: Mapping[str, Any], *, counts: bool = False) -> Mapping[str, Any]:
+    def fold(
+        self, request: Mapping[str, Any], *, counts: bool = False, turn: bool = False
+    ) -> Mapping[str, Any]:
         """Return the request to send in place of a whole one.
 
         It is planned as the proxy plans a body: its own model counts, and what is no turn of a
@@ -108,6 +110,7 @@ class Compactor:
         Args:
             request: The request's members, the whole original history among them.
             counts: Whether it only counts tokens, so that no cliff is remembered.
+            turn: Whether it is known to be a turn, so that it is not asked what else it may be.
 
         Returns:
             The request itself where nothing changes, else a copy with other messages.
@@ -116,7 +119,7 @@ class Compactor:
             RequestError: If it cannot be read.
         """
         where = self._dialect.where
-        sent = self._sent(request, Attempt(_body(request), read_only=counts))
+        sent = self._sent(request, Attempt(_body(request), read_only=counts, turn=turn))
         return request if sent is request[where] else {**request, where: sent}
 
     def _sent(self, request: Mapping[str, Any], attempt: Attempt) -> Any:  # noqa: ANN401 - as given
