@@ -37,7 +37,8 @@ class Row:
     in an empty folder. It drives the real package against the provider at URL (without `/v1`) until
     the model calls no more tools, with the adapter made from the keyword arguments in OPTIONS (a
     JSON object), or without the adapter where OPTIONS is `null`. It writes a JSON object to OUT:
-    `cliffs` and `failures` as the adapter counted them (0 without one). Both runs must do the same.
+    `cliffs` and `failures` as the adapter counted them (0 without one, `cliffs` left out where the
+    adapter runs in another process). Both runs must do the same.
 
     Attributes:
         name: What the row is called on the command line.
@@ -64,21 +65,26 @@ class Row:
     simulator: dict[str, Any] = field(default_factory=dict)
 
 
+_AGENTS = ("openai-agents", "agents_sdk.py", "openai-agents")
+_LITELLM = ("litellm", "litellm_calls.py", "litellm")
+_LANGCHAIN = ("langchain", "langchain_agent.py", "langchain")
+_MODELS = ("langchain-openai", "langchain-anthropic")
+_PYDANTIC = ("pydantic-ai-slim", "pydantic_agent.py", "pydantic-ai")
+_PROVIDERS = ("pydantic-ai-slim[openai,anthropic]",)
+
 ROWS = (
     Row("anthropic", "anthropic", "sdks.py", "anthropic,openai", venv="sdks"),
     Row("anthropic-async", "anthropic", "sdks.py", "anthropic,openai", venv="sdks"),
     Row("openai-chat", "openai", "sdks.py", "anthropic,openai", venv="sdks"),
     Row("openai-responses", "openai", "sdks.py", "anthropic,openai", venv="sdks"),
-    Row("openai-agents", "openai-agents", "agents_sdk.py", "openai-agents"),
-    Row(
-        "openai-agents-chat",
-        "openai-agents",
-        "agents_sdk.py",
-        "openai-agents",
-        venv="openai-agents",
-    ),
-    Row("langchain", "langchain", "langchain_agent.py", "langchain", venv="langchain"),
-    Row("langchain-anthropic", "langchain", "langchain_agent.py", "langchain", venv="langchain"),
-    Row("langchain-responses", "langchain", "langchain_agent.py", "langchain", venv="langchain"),
+    Row("litellm", *_LITELLM),
+    Row("litellm-proxy", *_LITELLM, venv="litellm"),
+    Row("langchain", *_LANGCHAIN, _MODELS),
+    Row("langchain-responses", *_LANGCHAIN, _MODELS, venv="langchain"),
+    Row("langchain-anthropic", *_LANGCHAIN, _MODELS, venv="langchain"),
+    Row("openai-agents", *_AGENTS),
+    Row("openai-agents-chat", *_AGENTS, venv="openai-agents"),
+    Row("pydantic-ai", *_PYDANTIC, _PROVIDERS),
+    Row("pydantic-ai-anthropic", *_PYDANTIC, _PROVIDERS, venv="pydantic-ai"),
 )
 """Every row, in the table's order."""
