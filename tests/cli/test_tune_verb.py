@@ -92,7 +92,27 @@ def test_a_model_without_a_price_is_an_error_that_helps(tmp_path, capsys):
     assert "no price is known for model `nobody-knows-this-one`" in capsys.readouterr().err
     prices = tmp_path / "prices.toml"
     prices.write_text('[models."nobody-knows-this-one"]\ninput = 1\noutput = 2\n')
-    assert main(["tune", str(tmp_path / "one.jsonl"), "--prices", str(prices)]) == 0
+    for priced in (["--prices", str(prices)], ["--model", "claude-sonnet-4-5"]):
+        assert main(["tune", str(tmp_path / "one.jsonl"), *priced]) == 0
+    assert "billed as those of claude-sonnet-4-5" in capsys.readouterr().out
+
+
+def test_sessions_without_a_price_are_left_out_by_name(folder, capsys):
+    assert main(["tune", str(folder), "--json"]) == 0
+    known = capsys.readouterr().out
+    for name in ("one", "two"):
+        saved(folder / f"{name}.jsonl", 3, "nobody-knows-this-one")
+    assert main(["tune", str(folder), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert out == known
+    said = " ".join(err.split())
+    assert "left out 2 sessions: no price is known for model `nobody-knows-this-one`" in said
+    assert "`--model NAME` prices all as another model" in said
+
+
+def test_a_model_to_bill_by_must_have_a_price(folder, capsys):
+    assert main(["tune", str(folder), "--model", "nobodys-model"]) == 1
+    assert "no price is known for model `nobodys-model`" in capsys.readouterr().err
 
 
 def test_nothing_to_read_and_nothing_there(tmp_path, capsys):

@@ -30,6 +30,9 @@ _SMALL = 4 << 20
 
 _MOST_WORKERS = 256
 
+HOW_TO_PRICE = "`--prices FILE` names that file; `--model NAME` prices all as another model."
+"""What helps where a model has no price."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -56,12 +59,7 @@ def add_source_flags(parser: Parser) -> None:
     """Give a parser the flags that say what is read."""
     group = parser.add_argument_group("what is read")
     group.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="a file or a folder")
-    group.add_argument(
-        "--model", default="", metavar="NAME", help="price all calls as this model's"
-    )
-    group.add_argument(
-        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/replay.md)"
-    )
+    add_price_flags(group)
     group.add_argument(
         "--workers", type=_workers, default=0, metavar="N", help="processes (default: one a core)"
     )
@@ -75,6 +73,16 @@ def add_source_flags(parser: Parser) -> None:
         type=Path,
         metavar="DIR",
         help="keep what is done in this folder, and go on from what is there",
+    )
+
+
+def add_price_flags(group: argparse._ActionsContainer) -> None:
+    """Give a parser or a group of it the flags that say what calls cost."""
+    group.add_argument(
+        "--model", default="", metavar="NAME", help="price all calls as this model's"
+    )
+    group.add_argument(
+        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/replay.md)"
     )
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from cuesta.cli import tell
 from cuesta.cli.options import Parser
+from cuesta.cli.sources import HOW_TO_PRICE, add_price_flags
+from cuesta.cli.text import counted
 from cuesta.cli.tuned import as_json, lines
 from cuesta.core.errors import CuestaError
 from cuesta.core.policy import PROFILES, profile
@@ -59,21 +61,35 @@ def main(argv: list[str]) -> int:
         tuple(sorted({*_EXTRAS, arguments.extra})),
         arguments.extra,
         by_model=arguments.by_model,
+        model=arguments.model,
     )
+    if tuning.model:
+        tuning.book.price(tuning.model)
     files = _files(arguments.paths)
     found = _found(files, tuning)
     for reason in found.refused:
         tell(f"warning: left out {reason}")
     if not found.groups:
-        raise CuestaError(
-            f"no session with a model call in {len(files)} file{'' if len(files) == 1 else 's'}.\n"
-            "Name files or folders: cuesta tune PATH"
-        )
+        raise _nothing(found, files)
+    for reason, sessions in found.unpriced.items():
+        tell(f"warning: left out {counted(sessions, 'session')}: {reason}")
+    if found.unpriced:
+        tell(f"warning: {HOW_TO_PRICE}")
     if arguments.json:
         print(json.dumps(as_json(found.groups, tuning), indent=2))
     else:
         print("\n".join(lines(found.groups, tuning)))
     return 0
+
+
+def _nothing(found: Found, files: Sequence[Path]) -> CuestaError:
+    """Return the error of who has no session to tune on."""
+    if found.unpriced:
+        return CuestaError("\n".join([*found.unpriced, HOW_TO_PRICE]))
+    return CuestaError(
+        f"no session with a model call in {counted(len(files), 'file')}.\n"
+        "Name files or folders: cuesta tune PATH"
+    )
 
 
 def _parser() -> Parser:
@@ -96,7 +112,7 @@ def _parser() -> Parser:
         default="default",
         help="how to compact (default: default)",
     )
-    parser.add_argument("--prices", type=Path, metavar="FILE", help="prices of models, in TOML")
+    add_price_flags(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
