@@ -183,11 +183,11 @@ def test_sessions_without_a_price_are_counted_and_cost_no_other():
 
 
 def test_all_calls_can_be_billed_as_another_models(long):
-    sessions = [replace_model(session, "nobody-knows") for session in long[:2]]
+    sessions = [replace_model(session, "claude-opus-4-5") for session in long[:2]]
     found = only(*sessions, tuning=replace(TUNING, model="claude-sonnet-4-5"))
     known = only(*long[:2])
     assert (found.answers, found.advice) == (known.answers, known.advice)
-    assert (set(found.models), found.worth) == ({"nobody-knows"}, known.worth)
+    assert (set(found.models), found.worth) == ({"claude-opus-4-5"}, known.worth)
 
 
 def test_the_advice_leaves_room_in_the_window():

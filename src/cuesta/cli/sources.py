@@ -55,11 +55,21 @@ class Reading:
     own_prices: str = ""
 
 
-def add_source_flags(parser: Parser) -> None:
-    """Give a parser the flags that say what is read."""
+def add_source_flags(parser: Parser, *, resumes: bool = False) -> None:
+    """Give a parser the flags that say what is read.
+
+    Args:
+        parser: The parser.
+        resumes: Whether the command keeps what it has done, so that it can go on from there.
+    """
     group = parser.add_argument_group("what is read")
     group.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="a file or a folder")
-    add_price_flags(group)
+    group.add_argument(
+        "--model", default="", metavar="NAME", help="price all calls as this model's"
+    )
+    group.add_argument(
+        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/replay.md)"
+    )
     group.add_argument(
         "--workers", type=_workers, default=0, metavar="N", help="processes (default: one a core)"
     )
@@ -68,21 +78,14 @@ def add_source_flags(parser: Parser) -> None:
         metavar="ADDRESS",
         help="read on a Ray cluster: its address, or `local` for one that is started here",
     )
+    if not resumes:
+        parser.set_defaults(resume=None)
+        return
     group.add_argument(
         "--resume",
         type=Path,
         metavar="DIR",
         help="keep what is done in this folder, and go on from what is there",
-    )
-
-
-def add_price_flags(group: argparse._ActionsContainer) -> None:
-    """Give a parser or a group of it the flags that say what calls cost."""
-    group.add_argument(
-        "--model", default="", metavar="NAME", help="price all calls as this model's"
-    )
-    group.add_argument(
-        "--prices", type=Path, metavar="FILE", help="prices of models, in TOML (docs/replay.md)"
     )
 
 

@@ -16,13 +16,13 @@ from cuesta.core.errors import RequestError
 from cuesta.core.meter import round_up
 from cuesta.core.models import read_model
 from cuesta.core.policy import AUTOMATIC_FLOOR, AUTOMATIC_MULTIPLE, Policy, profile
-from cuesta.core.prices import Price, PriceBook
+from cuesta.core.prices import Price
 from cuesta.core.usage import Usage
 from cuesta.lab.closed_form import Shape
 from cuesta.lab.cost import engine, perfect, rules_for
 from cuesta.lab.prepared import Prepared, prepare
 from cuesta.lab.replay import Replay, Step, replay
-from cuesta.lab.tariff import Tariff, billed_as
+from cuesta.lab.tariff import Prices, Tariff, billed_as
 from cuesta.strategies.base import Strategy
 from cuesta.strategies.cliff import CliffStrategy
 from cuesta.strategies.keep_all import KeepAll
@@ -48,7 +48,7 @@ class Tuning:
         model: The model that all calls are billed as; empty: each call's own.
     """
 
-    book: PriceBook
+    book: Prices
     policy: Policy = field(default_factory=lambda: profile("default"))
     extras: tuple[float, ...] = (0, 1, 3, 5)
     extra: float = 3
