@@ -8,6 +8,7 @@ from even_sessions import even_session
 from cuesta.core.models import read_model, window_of
 from cuesta.core.policy import WINDOW_SHARE, profile
 from cuesta.core.prices import PriceBook
+from cuesta.lab.closed_form import formula
 from cuesta.lab.measured import Measured, Tuning
 from cuesta.lab.prepared import prepare
 from cuesta.lab.tune import Found, _plain, tune
@@ -159,14 +160,22 @@ def test_groups_are_told_apart_by_harness_and_by_model():
 
 
 def test_where_never_dropping_is_cheaper_the_closed_form_says_never():
-    # One cliff falls just before the end: it costs more than what is left could save.
-    found = only(*[even_session(31, growth=900, fixed=20_000, name=str(n)) for n in range(5)])
+    found = only(even_session(28))
     never = found.points[found.top]
     for answer in found.answers:
         assert answer.formula_cost <= never.costs[answer.cache].total(answer.extra)
-    late = found.answer("engine", 5)
-    assert late.formula is None
-    assert late.ratio <= 1.06
+    # One cliff would fall just before the end, and cost more than what is left could save.
+    assert formula(found.shapes["engine"], 5) < found.top
+    assert found.answer("engine", 5).formula is None
+
+
+@pytest.mark.parametrize("calls", [28, 35, 41])
+def test_sessions_shorter_than_what_is_measured_at_have_a_shape_too(calls):
+    found = only(even_session(calls))
+    assert found.top < 2.5 * 23_000
+    for cache in ("engine", "perfect"):
+        assert found.answer(cache, 0).ratio <= 1.06
+        assert found.answer(cache, 3).ratio <= 1.06
 
 
 def test_sessions_without_a_price_are_counted_and_cost_no_other():
