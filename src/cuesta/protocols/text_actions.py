@@ -78,7 +78,7 @@ _NEVER = re.compile(r"(?!)")
 
 @dataclass(frozen=True, slots=True)
 class _Marked:
-    """A piece between two marks: what opened it, what is in it, and where the whole of it stands."""
+    """A piece between two marks: what opened it, what is in it, and where it all ends."""
 
     opening: re.Match[str]
     inner: str
