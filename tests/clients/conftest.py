@@ -19,6 +19,14 @@ def program(name, *places):
     pytest.skip(f"{name} is not installed ({platform.machine()}): run `make clients`")
 
 
+def python_of(name, folder):
+    """Return the Python of an agent's own virtual environment, or skip with the reason."""
+    python = ROOT / ".clients" / "venvs" / folder / "bin" / "python"
+    if python.exists():
+        return python
+    pytest.skip(f"{name} is not installed: run `sh scripts/install-clients --python`")
+
+
 @pytest.fixture
 def home(tmp_path):
     """Give an empty HOME and a working folder in it."""

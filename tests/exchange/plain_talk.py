@@ -64,7 +64,9 @@ def output(harness: str, number: int, size: int = 3_000) -> Message:
     if harness == TERMINUS:
         return said("user", f"New Terminal Output:\n$ make step-{number}\n{text}\n$")
     if harness == SWE:
-        return said("user", f"OBSERVATION:\n{text}\n(Open file: n/a)\n(Current directory: /)\nbash-$")
+        return said(
+            "user", f"OBSERVATION:\n{text}\n(Open file: n/a)\n(Current directory: /)\nbash-$"
+        )
     return said("user", f"<returncode>0</returncode>\n<output>\n{text}\n</output>")
 
 

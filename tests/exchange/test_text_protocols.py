@@ -48,7 +48,11 @@ def digest_of(driven):
     """The record that stands in a request, or nothing."""
     texts = json.dumps(sent_messages(driven))
     at = texts.find(OPENING)
-    return json.loads('"' + texts[at : texts.index("</record-of-earlier-work>")] + '"') if at >= 0 else ""
+    return (
+        json.loads('"' + texts[at : texts.index("</record-of-earlier-work>")] + '"')
+        if at >= 0
+        else ""
+    )
 
 
 def protocols_of(over):
@@ -250,9 +254,7 @@ class TestLibrary:
     def test_the_library_sends_what_the_proxy_sends(self, harness, said_outright):
         options = CompactionOptions(threshold=10_000)
         given_name = harness if said_outright else ""
-        compactor = Compactor(
-            "qwen3-coder", options, dialect="openai_chat", harness=given_name
-        )
+        compactor = Compactor("qwen3-coder", options, dialect="openai_chat", harness=given_name)
         over = bench(10_000, harness=given_name)
         for part in requests(talk(harness, 40)):
             driven = over.send(body(part), path=PATHS["openai_chat"])

@@ -63,8 +63,9 @@ def test_a_fork_or_a_changed_head_is_read_the_same(made, data, block):
     fast, plain = readers("anthropic", block)
     assert_reads_the_same(fast, plain, body(messages, "anthropic"), "anthropic")
     at = data.draw(st.integers(1, len(messages)))
-    turn = data.draw(st.sampled_from([[answer(harness, 99), output(harness, 99, 300)],
-                                      [said("assistant", "Well."), said("user", "Why?")]]))  # fmt: skip
+    chat = [said("assistant", "Well."), said("user", "Why?")]
+    step = [answer(harness, 99), output(harness, 99, 300)]
+    turn = data.draw(st.sampled_from([step, chat]))
     forked = [*messages[:at], *turn * data.draw(st.integers(1, 6))]
     assert_reads_the_same(fast, plain, body(forked, "anthropic"), "anthropic")
     other = {"system": data.draw(st.sampled_from(["Be kind.", ""]))}
@@ -77,13 +78,12 @@ def test_tools_that_come_later_end_it_and_a_beginning_is_not_taken_over(harness)
     fast, plain = readers("openai_chat", 64)
     messages = talk(harness, 12, size=300)
     tools = [{"type": "function", "function": {"name": "bash"}}]
-    for given_tools in ({}, {"tools": tools}, {"tools": []}, {"tools": tools}):
-        raw = body(messages, "openai_chat") if not given_tools else (
-            body(messages, "openai_chat")[:-1] + b', "tools": ' + json.dumps(given_tools["tools"]).encode() + b"}"
-        )  # fmt: skip
+    for offered in (None, tools, [], tools):
+        raw = body(messages, "openai_chat")
+        if offered is not None:
+            raw = raw[:-1] + b', "tools": ' + json.dumps(offered).encode() + b"}"
         assert_reads_the_same(fast, plain, raw, "openai_chat")
-        spoken = read(fast, raw)[2].speech.protocol
-        assert spoken == ("" if given_tools.get("tools") else harness)
+        assert read(fast, raw)[2].speech.protocol == ("" if offered else harness)
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
@@ -118,7 +118,9 @@ def test_a_message_is_read_by_what_stands_before_it(harness):
         for i in range(len(odd) - 4, len(odd) + 2)
     ]
     assert results == [False, False, False, False, False, True]
-    assert [reading.outlines[len(odd) + i].human for i in (-4, -3, -2, -1, 1)] == [True] * 4 + [False]
+    assert [reading.outlines[len(odd) + i].human for i in (-4, -3, -2, -1, 1)] == [True] * 4 + [
+        False
+    ]
 
 
 def test_a_request_without_tools_is_no_summary_of_the_history():
@@ -129,7 +131,9 @@ def test_a_request_without_tools_is_no_summary_of_the_history():
 
 def test_terminus_asks_for_a_hand_over_with_all_of_its_history():
     over = bench(8_000)
-    ask = said("user", "You are about to hand off your work to another AI agent. Write it all down.")
+    ask = said(
+        "user", "You are about to hand off your work to another AI agent. Write it all down."
+    )
     messages = [*talk(TERMINUS, 30)[:-1], ask]
     assert over.send(body(talk(TERMINUS, 30)), path=PATHS["openai_chat"]).event.action == "replace"
     driven = over.send(body(messages), path=PATHS["openai_chat"])

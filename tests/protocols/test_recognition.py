@@ -64,7 +64,9 @@ class TestRows:
         assert (speech.protocol, speech.open) == (name, False)
 
     @pytest.mark.parametrize("name", PROTOCOLS)
-    @pytest.mark.parametrize(("exchanges", "behind"), [(0, False), (0, True), (2, True), (3, False)])
+    @pytest.mark.parametrize(
+        ("exchanges", "behind"), [(0, False), (0, True), (2, True), (3, False)]
+    )
     def test_until_then_it_is_open(self, name, exchanges, behind):
         speech = recognise("", talk(name, exchanges, behind))
         assert (speech.protocol, speech.open) == ("", True)

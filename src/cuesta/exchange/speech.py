@@ -17,7 +17,7 @@ from cuesta.dialects.base import Dialect, Request
 from cuesta.dialects.raw import load
 from cuesta.exchange.memory import Recent
 from cuesta.protocols.lexicon import speaks_human
-from cuesta.protocols.recognition import NONE, UNSPOKEN, Speech, recognise
+from cuesta.protocols.recognition import NONE, Speech, recognise
 from cuesta.protocols.text_actions import Behind, read_behind, standing
 
 CALLS = b""
@@ -53,16 +53,13 @@ class Speeches:
             return CALLS
         return b"\0".join((b"no tools", *self._dialect.fixed(request)))
 
-    def decide(self, request: Request, ground: bytes, messages: Iterator[Message]) -> Speech:
-        """Decide how a request's conversation is spoken.
+    def decide(self, request: Request, messages: Iterator[Message]) -> Speech:
+        """Decide how the conversation of a request is spoken whose ground is not `CALLS`.
 
         Args:
             request: The request.
-            ground: See `ground`.
             messages: Its messages, read as far as they are asked for.
         """
-        if ground == CALLS:
-            return UNSPOKEN
         if self._harness:
             return Speech(self._harness)
         return recognise("\n".join(self._instructions(request)), messages)
