@@ -19,11 +19,11 @@ def program(name, *places):
     pytest.skip(f"{name} is not installed ({platform.machine()}): run `make clients`")
 
 
-def python_of(name, folder):
-    """Return the Python of an agent's own virtual environment, or skip with the reason."""
-    python = ROOT / ".clients" / "venvs" / folder / "bin" / "python"
-    if python.exists():
-        return python
+def program_of(name, folder, file):
+    """Return an executable of a Python package's own environment, or skip with the reason."""
+    found = ROOT / ".clients" / "venvs" / folder / "bin" / file
+    if found.exists():
+        return found
     pytest.skip(f"{name} is not installed: run `sh scripts/install-clients --python`")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from client_rig import refusals, run, turns_of
 
-from conftest import python_of
+from conftest import program_of
 from cuesta.testing.simulator import ListScript, Simulator, Step
 
 pytestmark = pytest.mark.clients
@@ -70,7 +70,7 @@ def tags(rounds=ROUNDS):
 @pytest.fixture
 def mini(environment, home):
     """Return what runs mini-swe-agent 1.x, and the settings that it needs."""
-    program = python_of("mini-swe-agent 1.17", "mini1").with_name("mini")
+    program = program_of("mini-swe-agent 1.17", "mini1", "mini")
     environment |= {
         "MSWEA_CONFIGURED": "true",
         "MSWEA_SILENT_STARTUP": "1",
@@ -87,7 +87,7 @@ def mini(environment, home):
 @pytest.fixture
 def terminus(environment, home):
     """Return what runs Terminus-2; its terminal is a tmux server of its own."""
-    python = python_of("Harbor 0.26", "harbor")
+    python = program_of("Harbor 0.26", "harbor", "harbor").with_name("python")
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed, and Terminus-2 needs it")
     (home / "tmux").mkdir()

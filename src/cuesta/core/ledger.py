@@ -17,7 +17,7 @@ from cuesta.core.policy import Policy
 ENTRY_VERSION = 3
 _SPEAKS = 3
 _READABLE = (1, 2, ENTRY_VERSION)
-"""Version 1 knew no strategy that clears, and 2 no text protocols: what they lack has its default."""
+"""What older versions lack has its default: 1 knew no strategy that clears, 2 no text protocols."""
 
 
 @dataclass(frozen=True, slots=True)
