@@ -1,4 +1,4 @@
-"""Runs Harbor's Terminus-2 on this machine: python terminus_2.py URL PARSER FOLDER.
+"""Runs Harbor's Terminus-2 on this machine: python terminus_2.py PARSER FOLDER.
 
 Harbor's environments are containers; this one is a folder and the machine's own shell.
 """
@@ -16,7 +16,7 @@ from harbor.models.agent.context import AgentContext
 
 
 class Here:
-    """What Terminus-2 asks of an environment."""
+    """What Terminus-2 asks of an environment, as long as it records nothing and has no skills."""
 
     session_id = "here"
     default_user = None
@@ -30,23 +30,11 @@ class Here:
         )
         return ExecResult(stdout=done.stdout, stderr=done.stderr, return_code=done.returncode)
 
-    async def is_dir(self, path, **_):
-        return Path(path).is_dir()
-
-    async def is_file(self, path, **_):
-        return Path(path).is_file()
-
-    async def upload_file(self, source_path, target_path):
-        Path(target_path).write_bytes(Path(source_path).read_bytes())
-
-    async def download_file(self, source_path, target_path):
-        Path(target_path).write_bytes(Path(source_path).read_bytes())
-
 
 async def main(url, parser, folder):
     """Let it do its task; the model ends it."""
     agent = Terminus2(
-        logs_dir=Path(folder),
+        logs_dir=folder,
         model_name="openai/my-model",
         api_base=url,
         parser_name=parser,
@@ -59,15 +47,14 @@ async def main(url, parser, folder):
             "output_cost_per_token": 0,
         },
     )
-    here = Here(Path(folder))
+    here = Here(folder)
     await agent.setup(here)
     try:
         await agent.run("Look at everything.", here, AgentContext())
     finally:
         await here.exec("tmux kill-server")
-    print("Ended.")  # noqa: T201 - the test looks for it
 
 
 if __name__ == "__main__":
-    address = os.environ["OPENAI_BASE_URL"]
-    asyncio.run(main(address, *sys.argv[1:]))
+    kind, logs = sys.argv[1:]
+    asyncio.run(main(os.environ["OPENAI_BASE_URL"], kind, Path(logs)))

@@ -22,6 +22,8 @@ CLIFFS = 3
 THRESHOLD = "30000"
 BOUND = 20_000
 """Tokens that no prompt passes with Cuesta; without it the last one is far larger."""
+SECONDS = 580
+"""A run of Terminus-2 waits for its terminal in each round."""
 DRIVER = Path(__file__).parent / "terminus_2.py"
 
 
@@ -109,7 +111,7 @@ def without(environment, home, command, simulator):
     }
     done = subprocess.run(
         list(map(str, command)), cwd=home / "work", env=environment | addresses,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400, check=False,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3_000:]
     return largest(simulator)
@@ -128,7 +130,7 @@ def check(name, rig, command, script, *options):
     with Simulator(script, toolless_beside=False).in_thread() as simulator:
         upstreams = ("--openai-upstream", simulator.url, "--upstream", simulator.url)
         given = ("--threshold", THRESHOLD, *upstreams, *options)
-        done = run(cuesta, environment, home, given, command)
+        done = run(cuesta, environment, home, given, command, seconds=SECONDS)
         assert done.returncode == 0, done.stderr[-3_000:]
         turns = turns_of(cuesta, environment)
         cliffs = sum(e["new_cliff"] for e in turns)
