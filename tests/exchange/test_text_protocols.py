@@ -31,6 +31,7 @@ from cuesta.exchange.engine import Engine
 from cuesta.exchange.options import CompactionOptions
 from cuesta.protocols.text_actions import PROTOCOLS
 from cuesta.testing.driver import Bench
+from cuesta.testing.losses import loss
 from cuesta.testing.simulator import Conditions
 from cuesta.testing.simulator.registry import judge_of
 
@@ -246,6 +247,20 @@ def test_invariants_hold(made, threshold, block):
         before = sent
         anew = bench(threshold)
         assert anew.send(body(part), path=PATHS["openai_chat"]).body == driven.body
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@given(talks(), st.sampled_from([1_500, 3_000]))
+def test_what_was_valid_stays_valid_and_nothing_is_lost(wire, made, threshold):
+    judge = judge_of(wire)
+    over = bench(threshold)
+    for part in requests(made[1]):
+        raw = body(part, wire)
+        driven = over.send(raw, path=PATHS[wire])
+        if judge.verdict(raw, ()).refusal is None:
+            refusal = judge.verdict(driven.body, ()).refusal
+            assert refusal is None, refusal
+            assert loss(raw, driven.body) == ""
 
 
 class TestLibrary:
