@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import xxhash
 
@@ -26,7 +27,8 @@ _MESSAGES = 2_048
 _EMPTY = frozenset({b"", b"null"})
 _LONG = 64
 
-Told = tuple[Outline, Behind]
+Told: TypeAlias = tuple[Outline, Behind]
+"""An outline, and what its message is to the next one."""
 
 
 class Speeches:
@@ -126,11 +128,8 @@ def _offers_tools(members: Mapping[str, bytes]) -> bool:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield all strings in a system prompt, however a wire writes it."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
-    elif isinstance(value, dict):
-        yield from _texts(value.get("text"))
+    """Yield the texts of a system prompt, one string or blocks."""
+    for block in value if isinstance(value, list) else [value]:
+        text = block.get("text") if isinstance(block, dict) else block
+        if isinstance(text, str):
+            yield text
