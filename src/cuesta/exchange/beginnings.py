@@ -14,7 +14,11 @@ import xxhash
 from cuesta.exchange.history import History
 from cuesta.exchange.memory import Recent
 
-_BLOCKS = 16_384
+_MARKS = 16_384
+_NEAR = 32
+"""So many marks stand a block apart ..."""
+_STRIDE = 8
+"""... and all behind them so many blocks: a long body has few, and a fork is rarely far behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +27,12 @@ class _Newest:
 
     Attributes:
         history: Of bodies that begin with the bytes under every mark of the line.
-        last: Where the last of these marks stands.
-        rest: A hash over the bytes from there to the history's end.
+        marks: How many marks lead here.
+        rest: A hash over the bytes from the last of them to the history's end.
     """
 
     history: History
-    last: int
+    marks: int
     rest: bytes
 
 
@@ -54,16 +58,24 @@ class _Marks:
         self._block = block
         self._hasher = xxhash.xxh3_128(seed=seed)
         self._names: list[bytes] = []
-        self.count = len(raw) // block
 
     def __getitem__(self, number: int) -> bytes:
-        """Return the name of all that ends with a block, counted from 0."""
-        names, block = self._names, self._block
+        """Return the name of all that stands before a mark, counted from 0."""
+        names = self._names
         while len(names) <= number:
-            at = len(names) * block
-            self._hasher.update(self._raw[at : at + block])
+            start, stop = self.place(len(names)), self.place(len(names) + 1)
+            self._hasher.update(self._raw[start:stop])
             names.append(self._hasher.digest())
         return names[number]
+
+    def place(self, count: int) -> int:
+        """Return where the last of the first marks stands."""
+        return self._block * (count if count <= _NEAR else _NEAR + (count - _NEAR) * _STRIDE)
+
+    def until(self, end: int | None = None) -> int:
+        """Return how many marks stand before an end; None: the body's."""
+        blocks = (len(self._raw) if end is None else end) // self._block
+        return blocks if blocks <= _NEAR else _NEAR + (blocks - _NEAR) // _STRIDE
 
     def hash(self, start: int, stop: int) -> bytes:
         """Return a hash over some bytes of the body."""
@@ -76,23 +88,23 @@ class Beginning:
     Args:
         marks: The body's marks.
         line: What the longest known beginning leads to, or None.
-        at: Where its mark stands.
+        count: How many marks are known.
 
     Attributes:
         history: Read from a body that begins alike, or None.
         end: How many bytes are known to be the same.
     """
 
-    def __init__(self, marks: _Marks, line: _Line | None = None, at: int = 0) -> None:
+    def __init__(self, marks: _Marks, line: _Line | None = None, count: int = 0) -> None:
         self.marks = marks
         self.line = line
-        self.at = at
+        self.count = count
         self.history: History | None = None
-        self.end = at
+        self.end = marks.place(count)
         if line is not None:
             newest = line.newest
             self.history, stop = newest.history, newest.history.end
-            if newest.last == at and marks.hash(at, stop) == newest.rest:
+            if newest.marks == count and marks.hash(self.end, stop) == newest.rest:
                 self.end = stop
 
 
@@ -101,24 +113,24 @@ class Beginnings:
 
     Args:
         seed: Makes hashes over bytes unpredictable from outside.
-        block: Bytes between two places at which a beginning is recognised.
+        block: Bytes between two places at which a beginning is recognised, at first.
     """
 
     def __init__(self, seed: int, block: int) -> None:
         self._seed = seed
         self._block = block
-        self._lines: Recent[bytes, _Line] = Recent(_BLOCKS)
+        self._lines: Recent[bytes, _Line] = Recent(_MARKS)
 
     def find(self, raw: bytes) -> Beginning:
         """Return what is known of a body's longest known beginning."""
         marks = _Marks(raw, self._seed, self._block)
         line, count = None, 0
-        while count < marks.count:
-            known = self._lines.get(marks[count])
+        for number in range(marks.until()):
+            known = self._lines.get(marks[number])
             if known is None:
                 break
-            line, count = known, count + 1
-        return Beginning(marks, line, count * self._block)
+            line, count = known, number + 1
+        return Beginning(marks, line, count)
 
     def keep(self, beginning: Beginning, history: History, *, taken: bool) -> None:
         """Remember a history.
@@ -128,14 +140,14 @@ class Beginnings:
             history: What was read.
             taken: Whether the known beginning was taken over; if not, all of it was read again.
         """
-        marks, line, at = beginning.marks, beginning.line, beginning.at if taken else 0
-        last = history.end // self._block * self._block
-        if last < at or not last:
+        marks, line, known = beginning.marks, beginning.line, beginning.count if taken else 0
+        count = marks.until(history.end)
+        if count < max(known, 1):
             return
-        newest = _Newest(history, last, marks.hash(last, history.end))
-        if taken and line is not None and line.newest.last == at:
+        newest = _Newest(history, count, marks.hash(marks.place(count), history.end))
+        if taken and line is not None and line.newest.marks == known:
             line.newest = newest
         else:
             line = _Line(newest)
-        for number in range(at // self._block, last // self._block):
+        for number in range(known, count):
             self._lines.put(marks[number], line)
