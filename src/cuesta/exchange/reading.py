@@ -143,7 +143,8 @@ class Reader:
             RequestError: If it is malformed.
         """
         beginning = self._beginnings.find(raw)
-        body = self._continued(raw, tenant, beginning)
+        history = beginning.history
+        body = self._continued(raw, tenant, beginning, history) if history else None
         if body is not None:
             return body
         request = self.dialect.read(raw)
@@ -157,8 +158,11 @@ class Reader:
         """
         parsed: dict[int, Message] = {}
         messages = body.request.messages
+        forgotten = len(messages) - _MESSAGES
         news = [
-            self._outline(i, messages[i], body.meter, parsed)
+            (self._outline if i >= forgotten else self._summed_up)(
+                i, messages[i], body.meter, parsed
+            )
             for i in range(body.count, len(messages))
         ]
         digests = (o.digest for o in news)
@@ -187,11 +191,10 @@ class Reader:
             self._fixed.put(key, known)
         return known
 
-    def _continued(self, raw: bytes, tenant: str, beginning: Beginning) -> Body | None:
+    def _continued(
+        self, raw: bytes, tenant: str, beginning: Beginning, history: History
+    ) -> Body | None:
         """Cut what comes behind a known beginning, or return None: the whole must be cut."""
-        history = beginning.history
-        if history is None:
-            return None
         count = bisect_right(history.stops, beginning.end)
         known = history.transcript.turns
         # The last one may go on here with other messages than it did there.
@@ -261,11 +264,16 @@ class Reader:
         key = (meter.name, xxhash.xxh3_128_digest(message, self._seed))
         known = self._outlines.get(key)
         if known is None:
-            read, digest = self.dialect.parse(message)
-            parsed[i] = read
-            known = outline(read, digest, meter, human=speaks_human(read))
+            known = self._summed_up(i, message, meter, parsed)
             self._outlines.put(key, known)
         return known
+
+    def _summed_up(
+        self, i: int, message: bytes, meter: Meter, parsed: dict[int, Message]
+    ) -> Outline:
+        """Sum raw message `i` up."""
+        parsed[i], digest = self.dialect.parse(message)
+        return outline(parsed[i], digest, meter, human=speaks_human(parsed[i]))
 
 
 def _first_call(body: Body, outlines: Sequence[Outline]) -> int | None:
