@@ -40,7 +40,7 @@ async def repair(model, window):
 
 
 @pytest.mark.parametrize(
-    ("model", "window"), [("claude-opus-5-5", 26_000), ("claude-sonnet-4-5", 30_000)]
+    ("model", "window"), [("claude-opus-5-5", 26_000), ("claude-sonnet-4-5", 26_000)]
 )
 def test_the_agent_never_sees_an_overflow(model, window):
     simulator, events, result = asyncio.run(repair(model, window))

@@ -9,6 +9,7 @@ from cuesta.dialects.refusals import Refusal, refusal
 from cuesta.exchange.engine import Engine
 from cuesta.exchange.events import Refused
 from cuesta.exchange.options import CompactionOptions
+from cuesta.strategies.names import NAMES
 from cuesta.testing.driver import Bench
 
 TOO_LONG = Refused(
@@ -52,9 +53,10 @@ class Upstream:
         return self.refuse(sent)
 
 
-def bench(refuse, threshold=0):
+def bench(refuse, threshold=0, strategy="cliff"):
     upstream = Upstream(refuse)
-    return Bench(Engine(CompactionOptions(threshold=threshold)), refuse=upstream), upstream
+    options = CompactionOptions(threshold=threshold, strategy=strategy)
+    return Bench(Engine(options), refuse=upstream), upstream
 
 
 def longer_than(limit):
@@ -114,6 +116,14 @@ def test_another_last_message_is_another_branch():
     run.refuse = lambda _: None
     sent = json.loads(run.send(body(other)).body)["messages"]
     assert sent[: len(before)] == before
+
+
+@pytest.mark.parametrize("strategy", sorted({*NAMES} - {"keep_all", "microcompaction"}))
+def test_a_window_below_the_threshold_is_lived_with_however_long_it_goes_on(strategy):
+    run, _ = bench(longer_than(12_000), strategy=strategy)
+    driven = [run.send(body(history(turns))).event for turns in range(1, 120)]
+    assert [event.status for event in driven] == [200] * len(driven)
+    assert sum(event.refused for event in driven) > 8
 
 
 def test_where_nothing_helps_the_client_gets_the_refusal():

@@ -10,7 +10,6 @@ from cuesta.core.digest import PartKind
 from cuesta.core.meter import COMMON
 from cuesta.core.policy import PROFILES
 from cuesta.core.transcript import Block, BlockKind, Message, Role, outline, read_transcript
-from cuesta.dialects.registry import DIALECTS
 from cuesta.protocols.lexicon import HarnessLexicon, speaks_human
 from cuesta.protocols.text_actions import PROTOCOLS, read_as
 

@@ -115,7 +115,7 @@ class Engine:
         chosen = strategy or named(options.strategy)
         self._planners = {
             name: Planner(
-                Reader(dialect, options.realm(name), seed, block),
+                Reader(dialect, options.realm(name), seed, block, harness=options.harness),
                 chosen,
                 options,
                 (self._frozen, self._seen),
@@ -226,10 +226,12 @@ class Engine:
         return plan
 
     def _shorter_form(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, Plan | None]:
-        """Go one rung down the ladder, from the original transcript."""
-        visit.rung = plan.rung + 1 if plan.cliffs else visit.rung
-        if visit.rung >= self._planners[visit.claim.dialect].rungs:
-            return None
+        """Go one rung down the ladder, from the original transcript.
+
+        The lowest rung is used again: what has grown since its last cliff can still be dropped.
+        """
+        lowest = self._planners[visit.claim.dialect].rungs - 1
+        visit.rung = min(plan.rung + 1, lowest) if plan.cliffs else visit.rung
         again = yield from self._plan(visit)
         return again if again.sent_tokens < plan.sent_tokens else None
 

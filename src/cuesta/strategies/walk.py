@@ -201,7 +201,8 @@ class Walk:
 
     def moved(self, cliffs: list[Cliff]) -> bool:
         """Tell whether something but the history decides where the next cliff falls."""
-        return not self._same_options() or self._grew(cliffs) or self._other_model(cliffs)
+        options = not self._same_options() or self.case.otherwise
+        return options or self._grew(cliffs) or self._other_model(cliffs)
 
     def _other_model(self, cliffs: list[Cliff]) -> bool:
         """Tell whether the last cliff fell for another model, whose meter may read otherwise."""
