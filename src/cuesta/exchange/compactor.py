@@ -15,6 +15,7 @@ from cuesta.core.digest import OPENING
 from cuesta.core.errors import ConfigError, RequestError
 from cuesta.core.ledger import Entry
 from cuesta.dialects.raw import load
+from cuesta.dialects.refusals import Refusal
 from cuesta.dialects.registry import DIALECTS
 from cuesta.exchange.events import Command, Commit, Done, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent, Seen, size
@@ -123,6 +124,28 @@ class Compactor:
         """
         where = self._dialect.where
         sent = self._sent(request, Attempt(_body(request), read_only=counts))
+        return request if sent is request[where] else {**request, where: sent}
+
+    def shorter(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a shorter form of a whole request that was refused as too long.
+
+        A cliff falls where none is in force; one in force is made anew by a harsher policy. Later
+        requests of the conversation are sent in this form.
+
+        Returns:
+            The request itself where there is no shorter form, else a copy with other messages.
+
+        Raises:
+            RequestError: If it cannot be read.
+        """
+        body = _body(request)
+        now = self._run(self._planner.plan(Attempt(body, read_only=True)))
+        rung = now.rung + 1 if now.cliffs else 0
+        if rung >= self._planner.rungs:
+            return request
+        demand = Refusal.OVERFLOW.value
+        where = self._dialect.where
+        sent = self._sent(request, Attempt(body, read_only=False, rung=rung, demand=demand))
         return request if sent is request[where] else {**request, where: sent}
 
     def _sent(self, request: Mapping[str, Any], attempt: Attempt) -> Any:  # noqa: ANN401 - as given

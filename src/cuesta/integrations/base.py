@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypedDict
 
 from cuesta.dialects.registry import DIALECTS
@@ -13,6 +14,9 @@ from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Plan
 
 _LOG = logging.getLogger("cuesta")
+
+Request = Mapping[str, Any]
+Fold = Callable[[Compactor, Request], Request]
 
 
 class Chosen(TypedDict, total=False):
@@ -54,6 +58,20 @@ class Adapter:
         self._lock = threading.Lock()
         self._compactors = {name: Compactor("", options, dialect=name) for name in DIALECTS}
 
+    def shorter(
+        self, request: Mapping[str, Any], dialect: str = "openai_chat"
+    ) -> Mapping[str, Any]:
+        """Return a shorter form of a request that was refused as too long. Never raises.
+
+        Args:
+            request: As for `fold`.
+            dialect: The wire's name.
+
+        Returns:
+            The request itself where there is no shorter form, else a copy with other messages.
+        """
+        return self._guarded(request, dialect, Compactor.shorter)
+
     def fold(
         self, request: Mapping[str, Any], dialect: str = "openai_chat", *, counts: bool = False
     ) -> Mapping[str, Any]:
@@ -69,18 +87,20 @@ class Adapter:
             The request itself while no cliff has fallen, and whenever something goes wrong; else a
             copy with other messages. Messages that stay are the very objects of the request.
         """
+        return self._guarded(request, dialect, partial(Compactor.fold, counts=counts), not counts)
+
+    def _guarded(
+        self, request: Request, dialect: str, fold: Fold, writes: bool = True
+    ) -> Request:
+        """Fold a request, or return it as it came where that fails."""
         try:
             with self._lock:
-                return self._folded(request, self._compactors[dialect], counts=counts)
+                compactor = self._compactors[dialect]
+                folded = fold(compactor, request)
+                self.plan = compactor.plan
+                self.cliffs += bool(compactor.plan and compactor.plan.new and writes)
+                return folded
         except Exception as error:  # noqa: BLE001 - an agent never stops because of Cuesta
             self.failures += 1
             _LOG.warning("cuesta: a request goes out as it came (%s)", type(error).__name__)
             return request
-
-    def _folded(
-        self, request: Mapping[str, Any], compactor: Compactor, *, counts: bool
-    ) -> Mapping[str, Any]:
-        folded = compactor.fold(request, counts=counts)
-        self.plan = compactor.plan
-        self.cliffs += bool(compactor.plan and compactor.plan.new and not counts)
-        return folded
