@@ -146,7 +146,8 @@ class Compactor:
         demand = Refusal.OVERFLOW.value
         where = self._dialect.where
         sent = self._sent(request, Attempt(body, read_only=False, rung=rung, demand=demand))
-        return request if sent is request[where] else {**request, where: sent}
+        shorter = self.plan is not None and self.plan.sent_tokens < now.sent_tokens
+        return {**request, where: sent} if shorter else request
 
     def _sent(self, request: Mapping[str, Any], attempt: Attempt) -> Any:  # noqa: ANN401 - as given
         """Return a request's messages as they are to be sent; the given ones where none changes."""

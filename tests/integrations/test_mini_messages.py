@@ -1,0 +1,129 @@
+"""The model classes of mini-swe-agent, on a stand-in for the package's own class."""
+
+from __future__ import annotations
+
+import copy
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from cuesta import CompactionOptions, ConfigError
+from cuesta.core.digest import OPENING
+from cuesta.exchange.engine import Engine
+from cuesta.integrations.mini_messages import Folding
+from cuesta.testing.driver import Bench
+
+_MODEL = "gpt-5.5"
+
+
+class _Package:
+    """Does with messages what the package's model classes do: keeps its settings, sends a list."""
+
+    def __init__(self, **settings):
+        self.config = SimpleNamespace(model_name=_MODEL, **settings)
+        self.sent = []
+
+    def _query(self, messages, **named):
+        self.sent.append((messages, named))
+        return "answer"
+
+
+class _Model(Folding, _Package):
+    harness = "mini-swe-agent-1"
+
+
+class _ResponsesModel(Folding, _Package):
+    dialect = "openai_responses"
+    fixed = {"tools": [{"type": "function", "name": "bash", "parameters": {"type": "object"}}]}
+
+
+def _history(turns):
+    messages = [
+        {"role": "system", "content": "You write one ```bash block an answer."},
+        {"role": "user", "content": "Find the page that is about otters."},
+    ]
+    for n in range(turns):
+        messages += [
+            {"role": "assistant", "content": f"THOUGHT: page {n}\n\n```bash\ncat page-{n}\n```"},
+            {
+                "role": "user",
+                "content": "<returncode>0</returncode>\n<output>\n"
+                + f"{n} heron\n" * 300
+                + "</output>",
+            },
+        ]
+    return messages
+
+
+def _texts(messages):
+    return [message["content"] for message in messages]
+
+
+def test_what_is_sent_is_what_a_proxy_sends_at_each_step_of_a_job():
+    model = _Model(cuesta={"threshold": 8000})
+    options = CompactionOptions(threshold=8000, harness="mini-swe-agent-1")
+    bench = Bench(Engine(options))
+    for turns in range(1, 30):
+        history = _history(turns)
+        before = copy.deepcopy(history)
+        assert model._query(history, temperature=0) == "answer"
+        assert history == before
+        body = json.dumps({"model": _MODEL, "messages": history}).encode()
+        wanted = json.loads(bench.send(body, path="/v1/chat/completions").body)
+        messages, named = model.sent[-1]
+        assert messages == wanted["messages"]
+        assert named == {"temperature": 0}
+    assert len(model.record()["cliffs"]) >= 3
+    assert sum(OPENING in text for text in _texts(model.sent[-1][0])) == 1
+
+
+def test_the_record_is_plain_json_and_says_what_was_chosen_and_where_the_cliffs_fell():
+    model = _Model(cuesta={"threshold": 8000, "window": 50_000})
+    told = model.record()
+    assert told["cliffs"] == []
+    assert (told["threshold"], told["window"]) == (8000, 0)
+    model._query(_history(25))
+    told = json.loads(json.dumps(model.record()))
+    assert told["options"]["harness"] == "mini-swe-agent-1"
+    assert (told["threshold"], told["window"], told["failures"]) == (8000, 50_000, 0)
+    assert 0 < told["sent_tokens"] <= 8000
+    cuts = [cliff["cut"] for cliff in told["cliffs"]]
+    assert cuts == sorted(set(cuts))
+    assert all(len(cliff["digest"]) == 64 for cliff in told["cliffs"])
+
+
+def test_items_of_the_responses_api_are_compacted_as_such():
+    model = _ResponsesModel(cuesta={"threshold": 8000})
+    items = [{"role": "user", "content": "Find the page."}]
+    for n in range(25):
+        call = {"type": "function_call", "call_id": f"c{n}", "name": "bash"}
+        items.append({**call, "arguments": json.dumps({"command": f"cat page-{n}"})})
+        items.append({"type": "function_call_output", "call_id": f"c{n}", "output": "heron\n" * 600})
+    model._query(items)
+    sent = model.sent[-1][0]
+    assert len(sent) < len(items)
+    assert OPENING in json.dumps(sent[:2])
+    assert sent[-2:] == items[-2:]
+
+
+def test_what_cannot_be_read_goes_out_as_it_came():
+    model = _Model(cuesta={"threshold": 8000})
+    odd = [{"role": "exit", "content": "gone"}]
+    assert model._query(odd) == "answer"
+    assert model.sent[-1][0] == odd
+    assert model.record()["failures"] == 1
+
+
+@pytest.mark.parametrize(
+    ("chosen", "error"),
+    [
+        ({"profile": "no such"}, ConfigError),
+        ({"harness": "no such"}, ConfigError),
+        ({"no such": 1}, TypeError),
+        ({"strategy": "summary"}, ConfigError),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_when_the_model_is_made(chosen, error):
+    with pytest.raises(error):
+        _Model(cuesta=chosen)
