@@ -31,7 +31,7 @@ def test_a_refused_request_gets_shorter_until_there_is_no_shorter_form():
     adapter = Adapter(CompactionOptions(threshold=100_000))
     assert adapter.fold(request) is request
     sizes = [_size(request)]
-    while (shorter := adapter.shorter(request)) is not request:
+    while (shorter := adapter.fold(request, refused=True)) is not request:
         assert OPENING in json.dumps(shorter)
         assert shorter["messages"][-1] is request["messages"][-1]
         sizes.append(_size(shorter))
@@ -42,7 +42,7 @@ def test_a_refused_request_gets_shorter_until_there_is_no_shorter_form():
 
 def test_later_requests_go_on_from_the_shorter_form():
     adapter = Adapter(CompactionOptions(threshold=100_000))
-    shorter = adapter.shorter(_request(40))
+    shorter = adapter.fold(_request(40), refused=True)
     later = adapter.fold(_request(41))
     assert later["messages"][: len(shorter["messages"])] == shorter["messages"]
     assert adapter.cliffs == 1
@@ -51,5 +51,5 @@ def test_later_requests_go_on_from_the_shorter_form():
 def test_a_history_without_turns_has_no_shorter_form():
     request = _request(0)
     adapter = Adapter(CompactionOptions(threshold=8000))
-    assert adapter.shorter(request) is request
+    assert adapter.fold(request, refused=True) is request
     assert adapter.failures == 0

@@ -117,12 +117,12 @@ class _Folding(BaseLLM):
         """Ask with a compacted chat; a shorter one as long as the model refuses it as too long."""
         messages = [*(message_history or ()), {"role": "user", "content": prompt}]
         whole: Mapping[str, Any] = {"model": self._name, "messages": messages}
-        folded = self._adapter.fold(whole)
+        folded = self._adapter.fold(whole, turn=True)
         while True:
             try:
                 return await self._ask(folded["messages"], folded is whole, named)
             except ContextLengthExceededError:
-                shorter = self._adapter.shorter(whole)
+                shorter = self._adapter.fold(whole, turn=True, refused=True)
                 if shorter is whole:
                     raise
                 folded = shorter

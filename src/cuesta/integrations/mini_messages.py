@@ -57,5 +57,5 @@ class Folding(_Sends):
         """Send compacted messages in place of all of them."""
         where = DIALECTS[self.dialect].where
         request = {"model": self.config.model_name, where: list(messages), **self.fixed}
-        folded = self.adapter.fold(request, self.dialect)
+        folded = self.adapter.fold(request, self.dialect, turn=True)
         return super()._query(list(folded[where]), **named)

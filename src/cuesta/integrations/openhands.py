@@ -14,7 +14,7 @@ all later views, and with them what the next digest is made from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from openhands.sdk.context.condenser.base import CondenserBase, NoCondensationAvailableException
@@ -24,9 +24,9 @@ from openhands.sdk.event.base import LLMConvertibleEvent
 from openhands.sdk.llm import LLM
 from pydantic import PrivateAttr
 
-from cuesta.core.ledger import Cliff
 from cuesta.exchange.options import CompactionOptions
-from cuesta.integrations.base import Adapter
+from cuesta.exchange.planner import Plan
+from cuesta.integrations.base import Adapter, Cut
 
 Events = Sequence[LLMConvertibleEvent]
 
@@ -87,18 +87,20 @@ class CuestaCondenser(CondenserBase):
             return view
         request = _request(view.events, agent_llm)
         wanted = view.unhandled_condensation_request
-        folded = self._adapter.shorter(request) if wanted else self._adapter.fold(request)
-        if wanted and folded is request:
+        cut = self._adapter.cut(request, refused=wanted)
+        if cut is None and wanted:
             raise NoCondensationAvailableException("Cuesta has no shorter form of this history")
-        if folded is request or self._adapter.plan is None:
+        if cut is None:
             return view
-        plan = self._adapter.plan
-        cliff = plan.cliffs[-1]
-        digest = _digest(request["messages"], folded["messages"])
-        if wanted or (plan.new and cliff.messages == len(request["messages"])):
-            return Condensation(summary=digest, llm_response_id=f"cuesta-{cliff.digest[:16]}")
-        first = len(request["messages"]) - len(folded["messages"]) + plan.head
-        return View(events=_shown(view.events, (plan.head, first), digest, cliff))
+        if wanted or _falls_now(self._adapter.plan, len(request["messages"])):
+            named = f"cuesta-{len(request['messages'])}"
+            return Condensation(summary=cut.digest, llm_response_id=named)
+        return View(events=_shown(view.events, cut))
+
+
+def _falls_now(plan: Plan | None, messages: int) -> bool:
+    """Tell whether the cliff in force falls with this very request."""
+    return plan is not None and plan.new and plan.cliffs[-1].messages == messages
 
 
 def _request(events: Events, llm: LLM) -> dict[str, Any]:
@@ -113,32 +115,16 @@ def _request(events: Events, llm: LLM) -> dict[str, Any]:
     return {"model": llm.model, "messages": messages, "tools": tools}
 
 
-def _digest(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> str:
-    """Return the digest: what stands behind the text of the head's last user message."""
-    changed = next((new for old, new in zip(before, after, strict=False) if new is not old), None)
-    content = changed["content"] if changed else ""
-    return content if isinstance(content, str) else str(content[-1]["text"])
-
-
-def _shown(
-    events: Events, kept: tuple[int, int], digest: str, cliff: Cliff
-) -> list[LLMConvertibleEvent]:
-    """Return the events that the model sees.
-
-    Args:
-        events: All events.
-        kept: How many messages the head has, and the first message of the kept turns.
-        digest: What stands between them; empty for nothing.
-        cliff: The cliff in force.
-    """
+def _shown(events: Events, cut: Cut) -> list[LLMConvertibleEvent]:
+    """Return the events that the model sees: those of the messages that stay, and the digest."""
     begins = [*_beginnings(events), len(events)]
-    head, tail = events[: begins[kept[0]]], events[begins[kept[1]] :]
-    bound = {event.id for event in events[: begins[cliff.messages]]} if cliff.strip else set()
-    shown = [_without_thinking(event) if event.id in bound else event for event in tail]
-    if digest:
-        named = f"cuesta-{cliff.digest[:16]}-summary"
-        head = [*head, CondensationSummaryEvent(id=named, summary=digest, source="environment")]
-    return [*head, *shown]
+    shown: list[LLMConvertibleEvent] = []
+    for place in cut.kept:
+        kept = events[begins[place] : begins[place + 1]]
+        shown += map(_without_thinking, kept) if place < cut.bare else kept
+        if place == cut.anchor:
+            shown.append(CondensationSummaryEvent(summary=cut.digest, source="environment"))
+    return shown
 
 
 def _beginnings(events: Events) -> list[int]:
