@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -17,6 +18,14 @@ from cuesta.testing.driver import Bench
 _MODEL = "gpt-5.5"
 
 
+_MOST = 120_000
+"""Characters that the stand-in's provider takes."""
+
+
+class _TooLongError(Exception):
+    pass
+
+
 class _Package:
     """Does with messages what the package's model classes do: keeps its settings, sends a list."""
 
@@ -26,16 +35,19 @@ class _Package:
 
     def _query(self, messages, **named):
         self.sent.append((messages, named))
+        if len(json.dumps(messages)) > _MOST:
+            raise _TooLongError
         return "answer"
 
 
 class _Model(Folding, _Package):
     harness = "mini-swe-agent-1"
+    too_long = (_TooLongError,)
 
 
 class _ResponsesModel(Folding, _Package):
     dialect = "openai_responses"
-    fixed = {"tools": [{"type": "function", "name": "bash", "parameters": {"type": "object"}}]}
+    fixed: ClassVar = {"tools": [{"type": "function", "name": "bash", "parameters": {}}]}
 
 
 def _history(turns):
@@ -99,12 +111,30 @@ def test_items_of_the_responses_api_are_compacted_as_such():
     for n in range(25):
         call = {"type": "function_call", "call_id": f"c{n}", "name": "bash"}
         items.append({**call, "arguments": json.dumps({"command": f"cat page-{n}"})})
-        items.append({"type": "function_call_output", "call_id": f"c{n}", "output": "heron\n" * 600})
+        items.append(
+            {"type": "function_call_output", "call_id": f"c{n}", "output": "heron\n" * 600}
+        )
     model._query(items)
     sent = model.sent[-1][0]
     assert len(sent) < len(items)
     assert OPENING in json.dumps(sent[:2])
     assert sent[-2:] == items[-2:]
+
+
+def test_what_is_refused_as_too_long_is_sent_in_a_shorter_form():
+    model = _Model(cuesta={"threshold": 200_000})
+    assert model._query(_history(60)) == "answer"
+    sizes = [len(json.dumps(messages)) for messages, _ in model.sent]
+    assert sizes[0] > _MOST > sizes[-1]
+    assert model.record()["cliffs"][0]["external"]
+
+
+def test_what_has_no_shorter_form_is_refused_for_good():
+    model = _Model(cuesta={"threshold": 8000})
+    huge = [{"role": "user", "content": "Read this: " + "heron " * 30_000}]
+    with pytest.raises(_TooLongError):
+        model._query(huge)
+    assert len(model.sent) == 1
 
 
 def test_what_cannot_be_read_goes_out_as_it_came():

@@ -34,6 +34,10 @@ class Folding(_Sends):
 
     Attributes:
         adapter: What compacts.
+        dialect: The wire that the class speaks.
+        harness: Whose plain text stands for calls; empty where the wire's own calls are used.
+        fixed: What the class sends beside the messages, for the estimate.
+        too_long: What it raises where the provider refuses a prompt as too long.
 
     Raises:
         ConfigError: If the options make no sense.
@@ -43,6 +47,7 @@ class Folding(_Sends):
     dialect: ClassVar[str] = "openai_chat"
     harness: ClassVar[str] = ""
     fixed: ClassVar[Mapping[str, Any]] = {}
+    too_long: ClassVar[tuple[type[Exception], ...]] = ()
 
     def __init__(self, *, cuesta: Mapping[str, Any] | None = None, **settings: Any) -> None:  # noqa: ANN401 - the package's
         super().__init__(**settings)
@@ -54,8 +59,14 @@ class Folding(_Sends):
         return record(self.adapter, self._options)
 
     def _query(self, messages: Sequence[Any], **named: Any) -> Any:  # noqa: ANN401 - LiteLLM's answer
-        """Send compacted messages in place of all of them."""
+        """Send compacted messages; shorter ones as long as they are refused as too long."""
         where = DIALECTS[self.dialect].where
         request = {"model": self.config.model_name, where: list(messages), **self.fixed}
         folded = self.adapter.fold(request, self.dialect, turn=True)
-        return super()._query(list(folded[where]), **named)
+        while True:
+            try:
+                return super()._query(list(folded[where]), **named)
+            except self.too_long:
+                folded = self.adapter.fold(request, self.dialect, turn=True, refused=True)
+                if folded is request:
+                    raise

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from litellm.exceptions import ContextWindowExceededError
 from minisweagent.models.litellm_model import LitellmModel
 from minisweagent.models.litellm_response_model import LitellmResponseModel
 from minisweagent.models.litellm_textbased_model import LitellmTextbasedModel
@@ -30,6 +31,8 @@ from cuesta.integrations.mini_messages import Folding
 
 class _Recording(Folding):
     """Says in the trajectory's `info` what was done."""
+
+    too_long = (ContextWindowExceededError,)
 
     def serialize(self) -> dict[str, Any]:
         """Return what the trajectory says of the model; see `cuesta.integrations.record`."""

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from litellm.exceptions import ContextWindowExceededError
 from minisweagent.models.litellm_model import LitellmModel, LitellmModelConfig
 
 from cuesta.integrations.mini_messages import Folding
@@ -34,6 +35,7 @@ class CuestaModel(Folding, LitellmModel):
     """The package's `litellm`: actions stand in the answer's text."""
 
     harness = "mini-swe-agent-1"
+    too_long = (ContextWindowExceededError,)
 
     def __init__(self, *, cuesta: Mapping[str, Any] | None = None, **settings: Any) -> None:  # noqa: ANN401 - the package's
         super().__init__(cuesta=cuesta, config_class=CuestaModelConfig, **settings)

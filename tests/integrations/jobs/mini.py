@@ -1,13 +1,18 @@
-"""mini-swe-agent by its own command lines: `mini`, and the SWE-bench runner on a task of our own."""
+"""mini-swe-agent by its own command lines: `mini`, and the SWE-bench runner on a task of our own.
+
+The package is imported once the environment is set, which it reads when it is imported.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import yaml
 from work import TASK, Job, job, look
 
 from cuesta.core.digest import OPENING
@@ -27,16 +32,14 @@ _PLAIN = {"mini-text": "litellm_textbased", "mini-responses": "litellm_response"
 
 def _configuration(asked: Job) -> str:
     """Write the package's own configuration with another model class, and return its path."""
-    import yaml
-    from minisweagent.config import builtin_config_dir
-
     first = asked.name.startswith("mini-1")
+    builtin = import_module("minisweagent.config").builtin_config_dir
     names = {
         "mini-text": "mini_textbased.yaml",
         "mini-swebench": "benchmarks/swebench.yaml",
         "mini-1-swebench": "extra/swebench.yaml",
     }
-    config = yaml.safe_load((builtin_config_dir / names.get(asked.name, "mini.yaml")).read_text())
+    config = yaml.safe_load((builtin / names.get(asked.name, "mini.yaml")).read_text())
     model = config.setdefault("model", {})
     model["model_name"] = _MODEL
     model["model_class"] = _PLAIN.get(asked.name, "litellm")
@@ -54,20 +57,16 @@ def _configuration(asked: Job) -> str:
 
 def _mini(asked: Job) -> Path:
     """Run `mini`."""
-    from minisweagent.run.mini import app
-
     out = Path("trajectory.json")
     command = ["-c", _configuration(asked), "-t", TASK, "-y", "--exit-immediately", "-o", str(out)]
-    app(command, standalone_mode=False)
+    import_module("minisweagent.run.mini").app(command, standalone_mode=False)
     return out
 
 
 def _swebench(asked: Job) -> Path:
     """Run the SWE-bench runner on one task that lies in a file."""
-    if asked.name.startswith("mini-1"):
-        from minisweagent.run.extra.swebench import app
-    else:
-        from minisweagent.run.benchmarks.swebench import app
+    first = asked.name.startswith("mini-1")
+    app = import_module(f"minisweagent.run.{'extra' if first else 'benchmarks'}.swebench").app
     Path("tasks").mkdir()
     task = {"instance_id": "own__own-1", "problem_statement": TASK}
     Path("tasks/test.jsonl").write_text(json.dumps(task) + "\n")

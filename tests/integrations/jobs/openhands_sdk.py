@@ -43,7 +43,9 @@ def _seen(conversation: Any, agent: Agent) -> Any:
     notes = [event for event in events if isinstance(event, Condensation)]
     assert not any(note.forgotten_event_ids for note in notes)
     assert all(note.summary and note.summary.startswith(OPENING) for note in notes)
-    told = json.dumps([e.model_dump(mode="json") for e in events if not isinstance(e, Condensation)])
+    told = json.dumps(
+        [e.model_dump(mode="json") for e in events if not isinstance(e, Condensation)]
+    )
     assert OPENING not in told
     assert told.count("The heron of lot") > _PAGES * 40
     if agent.condenser is None:
