@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
+
+from scaffold_scripts import commands, editing, fences, keystrokes
 
 from cuesta.testing.simulator import ListScript, Script, Step, ToolCall
 
@@ -41,7 +40,8 @@ class Row:
     in an empty folder. It drives the real package against the provider at URL (without `/v1`) until
     the model calls no more tools, with the adapter made from the keyword arguments in OPTIONS (a
     JSON object), or without the adapter where OPTIONS is `null`. It writes a JSON object to OUT:
-    `cliffs` and `failures` as the adapter counted them (0 without one). Both runs must do the same.
+    `cliffs` and `failures` as the adapter counted them (0 without one, `cliffs` left out where the
+    adapter runs in another process). Both runs must do the same.
 
     Attributes:
         name: What the row is called on the command line.
@@ -68,28 +68,13 @@ class Row:
     simulator: dict[str, Any] = field(default_factory=dict)
 
 
-def commands(tool: str = "bash") -> Script:
-    """Return a model that reads a page a round by a command, and says at last that it is done."""
-    read = [f"cat page-{n}.txt" for n in range(_ROUNDS)]
-    return ListScript(
-        [
-            Step(f"What does page {n} say?", f"I read page {n}.", (ToolCall(tool, {"command": c}),))
-            for n, c in enumerate([*read, f"echo {_DONE}"])
-        ]
-    )
+_AGENTS = ("openai-agents", "agents_sdk.py", "openai-agents")
+_LITELLM = ("litellm", "litellm_calls.py", "litellm")
+_LANGCHAIN = ("langchain", "langchain_agent.py", "langchain")
+_MODELS = ("langchain-openai", "langchain-anthropic")
+_PYDANTIC = ("pydantic-ai-slim", "pydantic_agent.py", "pydantic-ai")
+_PROVIDERS = ("pydantic-ai-slim[openai,anthropic]",)
 
-
-def fences(language: str) -> Script:
-    """Return a model that writes one command a round between fences."""
-    read = [f"cat page-{n}.txt" for n in range(_ROUNDS)]
-    said = [
-        f"THOUGHT: I read page {n}, “für später”.\n\n```{language}\n{c}\n```"
-        for n, c in enumerate([*read, f"echo {_DONE}"])
-    ]
-    return ListScript([Step(text=text) for text in said])
-
-
-_DONE = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 _TEXT = {"toolless_beside": False}
 
 
@@ -109,53 +94,20 @@ def _mini(name: str, version: str = "2.4", text: str = "") -> Row:
     )
 
 
-def editing() -> Script:
-    """Return a model that uses the tools of OpenHands, and finishes."""
-    steps = [Step(text="First a plan.", calls=(ToolCall("task_tracker", {"command": "view"}),))]
-    for n in range(_ROUNDS):
-        path = f"{_PLACE}/page-{n}.txt"
-        view = ToolCall("file_editor", {"command": "view", "path": path})
-        run = ToolCall("terminal", {"command": f"cat page-{n}.txt | head -{20 + n}"})
-        think = ToolCall("think", {"thought": f"Page {n} is about herons, “für später”."})
-        called = (view,) if n % 4 else (run, think)
-        steps.append(Step(f"What does page {n} say?", f"I read page {n}.", called))
-        if n % 8 == 5:
-            write = {"command": "create", "path": f"{_PLACE}/note-{n}.txt", "file_text": "note\n"}
-            steps.append(Step(text=f"Note {n}.", calls=(ToolCall("file_editor", write),)))
-    steps.append(Step(text="Done.", calls=(ToolCall("finish", {"message": "All read."}),)))
-    return ListScript(steps)
-
-
-def keystrokes() -> Script:
-    """Return a model that types a command a round, as an object, and says twice that it is done."""
-    steps = []
-    for n in range(_ROUNDS + 2):
-        done = n >= _ROUNDS
-        keys = [] if done else [{"keystrokes": f"cat page-{n}.txt\n", "duration": 0.1}]
-        act = {"analysis": f"Page {n} comes next, “für später”.", "plan": f"I read page {n}."}
-        said = {**act, "commands": keys, "task_complete": done}
-        steps.append(Step(text=json.dumps(said, ensure_ascii=False, indent=2)))
-    return ListScript(steps)
-
-
-_PLACE = Path(tempfile.gettempdir()) / "cuesta-openhands-job"
-
 ROWS = (
     Row("anthropic", "anthropic", "sdks.py", "anthropic,openai", venv="sdks"),
     Row("anthropic-async", "anthropic", "sdks.py", "anthropic,openai", venv="sdks"),
     Row("openai-chat", "openai", "sdks.py", "anthropic,openai", venv="sdks"),
     Row("openai-responses", "openai", "sdks.py", "anthropic,openai", venv="sdks"),
-    Row("openai-agents", "openai-agents", "agents_sdk.py", "openai-agents"),
-    Row(
-        "openai-agents-chat",
-        "openai-agents",
-        "agents_sdk.py",
-        "openai-agents",
-        venv="openai-agents",
-    ),
-    Row("langchain", "langchain", "langchain_agent.py", "langchain", venv="langchain"),
-    Row("langchain-anthropic", "langchain", "langchain_agent.py", "langchain", venv="langchain"),
-    Row("langchain-responses", "langchain", "langchain_agent.py", "langchain", venv="langchain"),
+    Row("litellm", *_LITELLM),
+    Row("litellm-proxy", *_LITELLM, venv="litellm"),
+    Row("langchain", *_LANGCHAIN, _MODELS),
+    Row("langchain-responses", *_LANGCHAIN, _MODELS, venv="langchain"),
+    Row("langchain-anthropic", *_LANGCHAIN, _MODELS, venv="langchain"),
+    Row("openai-agents", *_AGENTS),
+    Row("openai-agents-chat", *_AGENTS, venv="openai-agents"),
+    Row("pydantic-ai", *_PYDANTIC, _PROVIDERS),
+    Row("pydantic-ai-anthropic", *_PYDANTIC, _PROVIDERS, venv="pydantic-ai"),
     Row(
         "openhands",
         "openhands-sdk",

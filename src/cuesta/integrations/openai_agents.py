@@ -44,7 +44,7 @@ class CliffFilter:
         self._model = model
 
     def __call__(self, data: CallModelData[Any]) -> ModelInputData:
-        """Return what to send in place of a run's items; see `RunConfig.call_model_input_filter`."""
+        """Return what to send in place of a run's items; see `RunConfig`."""
         given, agent = data.model_data, data.agent
         request: dict[str, Any] = {"model": self._model or _name(agent.model), "input": given.input}
         if given.instructions is not None:

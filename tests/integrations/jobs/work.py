@@ -28,8 +28,8 @@ class Job(NamedTuple):
     options: dict[str, Any] | None
 
     def done(self, adapter: Any = None) -> None:
-        """Write what an adapter counted; None: there was none."""
-        counted = {k: getattr(adapter, k, 0) for k in ("cliffs", "failures")}
+        """Write what an adapter counted; None: there was none, or it is elsewhere."""
+        counted = {k: getattr(adapter, k) for k in ("cliffs", "failures") if adapter}
         self.out.write_text(json.dumps(counted))
 
 
