@@ -55,6 +55,7 @@ class CuestaTerminus2(Terminus2):
 
     options_model: ClassVar[type[CuestaTerminus2Options]] = CuestaTerminus2Options
     options: CuestaTerminus2Options
+    _llm: BaseLLM
 
     def __init__(
         self,

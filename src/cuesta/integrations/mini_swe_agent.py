@@ -16,7 +16,7 @@ Source: every model class of the package that is built on LiteLLM sends its mess
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from litellm.exceptions import ContextWindowExceededError
 from minisweagent.models.litellm_model import LitellmModel
@@ -45,7 +45,7 @@ class _Recording(Folding):
 class CuestaModel(_Recording, LitellmModel):
     """The package's `litellm`: actions are tool calls."""
 
-    fixed: Mapping[str, Any] = {"tools": [BASH_TOOL]}
+    fixed: ClassVar[Mapping[str, Any]] = {"tools": [BASH_TOOL]}
 
 
 class CuestaTextModel(_Recording, LitellmTextbasedModel):
@@ -58,4 +58,4 @@ class CuestaResponseModel(_Recording, LitellmResponseModel):
     """The package's `litellm_response`: actions are tool calls of the Responses API."""
 
     dialect = "openai_responses"
-    fixed: Mapping[str, Any] = {"tools": [BASH_TOOL_RESPONSE_API]}
+    fixed: ClassVar[Mapping[str, Any]] = {"tools": [BASH_TOOL_RESPONSE_API]}
