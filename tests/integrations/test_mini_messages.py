@@ -121,6 +121,47 @@ def test_items_of_the_responses_api_are_compacted_as_such():
     assert sent[-2:] == items[-2:]
 
 
+class _ToolModel(Folding, _Package):
+    fixed: ClassVar = {"tools": [{"type": "function", "function": {"name": "bash"}}]}
+
+
+def _thoughtful(turns):
+    """Return a history of Claude's, with its thinking as LiteLLM carries it."""
+    messages = [{"role": "user", "content": "Find the page that is about otters."}]
+    for n in range(turns):
+        thought = {"type": "thinking", "thinking": f"Page {n} next.", "signature": f"s{n}"}
+        call = {"id": f"c{n}", "type": "function"}
+        call |= {"function": {"name": "bash", "arguments": json.dumps({"command": f"cat {n}"})}}
+        messages += [
+            {
+                "role": "assistant",
+                "content": f"I read page {n}.",
+                "tool_calls": [call],
+                "thinking_blocks": [thought],
+                "reasoning_content": thought["thinking"],
+            },
+            {"role": "tool", "tool_call_id": f"c{n}", "content": f"{n} heron\n" * 300},
+        ]
+    return messages
+
+
+def test_thinking_of_claude_that_was_produced_behind_another_prefix_does_not_go_out():
+    model = _ToolModel(cuesta={"threshold": 8000})
+    model.config.model_name = "anthropic/claude-opus-5-5"
+    for turns in range(1, 30):
+        history = _thoughtful(turns)
+        model._query(history)
+        assert all("thinking_blocks" in m for m in history if m["role"] == "assistant")
+        cliffs = model.record()["cliffs"]
+        fell = cliffs[-1]["messages"] if cliffs else 0
+        bound = {m["tool_calls"][0]["id"] for m in history[:fell] if "tool_calls" in m}
+        said = [m for m in model.sent[-1][0] if "tool_calls" in m]
+        assert all(
+            ("thinking_blocks" in m) == (m["tool_calls"][0]["id"] not in bound) for m in said
+        )
+    assert len(cliffs) >= 3
+
+
 def test_what_is_refused_as_too_long_is_sent_in_a_shorter_form():
     model = _Model(cuesta={"threshold": 200_000})
     assert model._query(_history(60)) == "answer"

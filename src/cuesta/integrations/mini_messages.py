@@ -9,6 +9,7 @@ from cuesta.dialects.registry import DIALECTS
 from cuesta.exchange.options import CompactionOptions
 from cuesta.integrations.base import Adapter
 from cuesta.integrations.record import record
+from cuesta.integrations.thinking import bare
 
 if TYPE_CHECKING:
 
@@ -64,8 +65,9 @@ class Folding(_Sends):
         request = {"model": self.config.model_name, where: list(messages), **self.fixed}
         folded = self.adapter.fold(request, self.dialect, turn=True)
         while True:
+            sent = bare(request[where], folded[where], self.adapter.plan)
             try:
-                return super()._query(list(folded[where]), **named)
+                return super()._query(sent, **named)
             except self.too_long:
                 folded = self.adapter.fold(request, self.dialect, turn=True, refused=True)
                 if folded is request:
