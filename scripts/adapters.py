@@ -153,11 +153,40 @@ def digests(bodies: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def told(body: dict[str, Any]) -> object:
-    """Return a request's messages without what each run of the model makes anew."""
-    return _without_minted(body.get("messages", body.get("input")))
+    """Return a request's messages without what each run of the model makes anew.
+
+    Neighbours of one role are one message on Anthropic's wire, and texts beside each other one
+    text; scaffolds differ in how they write that down.
+    """
+    listed = _without_minted(body.get("messages", body.get("input")))
+    joined: list[Any] = []
+    for message in listed:
+        role, parts = message.get("role"), message.get("content")
+        if role is None or role == "tool":
+            joined.append(message)
+            continue
+        parts = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
+        if joined and joined[-1].get("role") == role == "user":
+            joined[-1] = {**joined[-1], "content": _texts([*joined[-1]["content"], *parts])}
+        else:
+            joined.append({**message, "content": _texts(parts or [])})
+    return joined
 
 
-def _without_minted(value: object) -> object:
+def _texts(parts: list[Any]) -> list[Any]:
+    """Put texts beside each other together, and leave markers of the cache out."""
+    joined: list[Any] = []
+    for part in parts:
+        plain = {k: v for k, v in part.items() if k != "cache_control"}
+        if joined and "text" in plain and joined[-1].get("type") == plain.get("type"):
+            text = f"{joined[-1]['text']}\n\n{plain['text']}"
+            joined[-1] = {**plain, "text": text}
+        else:
+            joined.append(plain)
+    return joined
+
+
+def _without_minted(value: Any) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, list):
         return [_without_minted(part) for part in value]
     if isinstance(value, dict):

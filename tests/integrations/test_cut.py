@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cuesta import CompactionOptions, Engine
+from cuesta.integrations import claude
 from cuesta.integrations.base import Adapter
 from cuesta.testing.driver import Bench
 
@@ -57,6 +58,71 @@ def test_what_stays_makes_up_what_the_engine_sends(strategy, task):
         cut = adapter.cut(request)
         sent = request["messages"] if cut is None else _rebuilt(request, cut)
         assert sent == json.loads(wanted)["messages"]
+        cuts += cut is not None
+    assert cuts > 10
+    assert adapter.failures == 0
+
+
+def _as_claude(turns: int, model: str) -> dict[str, Any]:
+    """Return a request with signed thinking and two results at once."""
+    request = _request(turns, model)
+    for n, message in enumerate(request["messages"]):
+        if message["role"] == "assistant":
+            thought = {"type": "thinking", "thinking": f"Why not {n}?", "signature": f"s{n}"}
+            message["thinking_blocks"] = [thought]
+    said = request["messages"][2]
+    call = {"name": "look", "arguments": "{}"}
+    said["tool_calls"].append({"id": "also", "type": "function", "function": call})
+    also = {"role": "tool", "tool_call_id": "also", "content": "Nothing.\n" * 400}
+    request["messages"].insert(4, also)
+    return request
+
+
+def _claude_sends(request: dict[str, Any], cut: Any) -> list[Any]:
+    """Put together what goes over Anthropic's wire from what stays."""
+    sent = _rebuilt(request, cut)
+    for place, message in zip(cut.kept, sent, strict=True):
+        if place < cut.bare:
+            message.pop("thinking_blocks", None)
+    return claude.write({**request, "messages": sent}).request["messages"]
+
+
+def _texts(messages: list[Any]) -> list[Any]:
+    """Return messages with the text of adjacent text blocks put together."""
+    return [
+        {
+            **message,
+            "content": [block for block in message["content"] if block.get("type") != "text"],
+        }
+        | {"said": "\n\n".join(b["text"] for b in message["content"] if b.get("type") == "text")}
+        for message in messages
+    ]
+
+
+def _joined(messages: list[Any]) -> list[Any]:
+    """Put the digest's message together with the one before it, as the wire reads them."""
+    joined: list[Any] = []
+    for message in messages:
+        if joined and joined[-1]["role"] == message["role"]:
+            joined[-1] = {**message, "content": [*joined[-1]["content"], *message["content"]]}
+        else:
+            joined.append(message)
+    return joined
+
+
+@pytest.mark.parametrize("strategy", ["cliff", "sliding_window", "microcompaction"])
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-5"])
+def test_on_anthropics_wire_too(strategy, model):
+    options = CompactionOptions(threshold=8000, strategy=strategy)
+    adapter, bench = Adapter(options), Bench(Engine(options))
+    cuts = 0
+    for turns in range(1, 40):
+        request = _as_claude(turns, model)
+        written = claude.write(request).request
+        wanted = bench.send(json.dumps(written).encode(), path="/v1/messages").body
+        cut = adapter.cut(request, "anthropic")
+        sent = written["messages"] if cut is None else _claude_sends(request, cut)
+        assert _texts(sent) == _texts(_joined(json.loads(wanted)["messages"]))
         cuts += cut is not None
     assert cuts > 10
     assert adapter.failures == 0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 
-from cuesta.core.digest import OPENING
 from cuesta.dialects.registry import DIALECTS
 from cuesta.exchange.compactor import Compactor
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Plan
+from cuesta.integrations import claude
+from cuesta.integrations.cuts import Cut, chat_cut
 
 _LOG = logging.getLogger("cuesta")
 
@@ -45,25 +45,6 @@ class Known(TypedDict, total=False):
     counts: bool
     turn: bool
     refused: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """What stays of a history, for scaffolds whose messages have another form than the wire's.
-
-    Attributes:
-        kept: Which messages stay, by their places in the history.
-        anchor: The user message that the digest stands in, behind its own text.
-        digest: The digest; empty where there is none.
-        cleared: What stands in place of a tool's results, by the places of their messages.
-        bare: Messages before this one go without their thinking, which the model would refuse.
-    """
-
-    kept: tuple[int, ...]
-    anchor: int
-    digest: str
-    cleared: Mapping[int, str]
-    bare: int
 
 
 class Adapter:
@@ -113,11 +94,14 @@ class Adapter:
             self.failed(error)
             return request
 
-    def cut(self, request: Mapping[str, Any], *, refused: bool = False) -> Cut | None:
-        """Say what stays of a turn's history in Chat Completions' form. Never raises.
+    def cut(
+        self, request: Mapping[str, Any], dialect: str = "openai_chat", *, refused: bool = False
+    ) -> Cut | None:
+        """Say what stays of a turn's history, given in Chat Completions' form. Never raises.
 
         Args:
-            request: As for `fold`.
+            request: The request; an assistant's `thinking_blocks` are Anthropic's.
+            dialect: The wire that it will go over: `openai_chat`, or `anthropic`.
             refused: See `Known`.
 
         Returns:
@@ -125,12 +109,17 @@ class Adapter:
         """
         known: Known = {"turn": True, "refused": refused}
         try:
+            given = request["messages"]
+            written = claude.write(request) if dialect == "anthropic" else None
+            asked = written.request if written else request
             with self._lock:
-                folded = self._folded(request, self._compactors["openai_chat"], known)
+                folded = self._folded(asked, self._compactors[dialect], known)
                 plan = self.plan
-            if folded is request or plan is None:
+            if folded is asked or plan is None:
                 return None
-            return _cut(request["messages"], folded["messages"], plan)
+            if written is None:
+                return chat_cut(given, folded["messages"], plan)
+            return claude.cut(written, folded["messages"], plan, given)
         except Exception as error:  # noqa: BLE001 - likewise
             self.failed(error)
             return None
@@ -147,29 +136,3 @@ class Adapter:
         plan = self.plan = compactor.plan
         self.cliffs += plan is not None and plan.new and not known.get("counts", False)
         return folded
-
-
-def _cut(given: Sequence[Any], sent: Sequence[Any], plan: Plan) -> Cut:
-    """Compare what was given with what is sent; on Chat Completions no message comes in between."""
-    places = {id(message): i for i, message in enumerate(given)}
-    results = {m["tool_call_id"]: i for i, m in enumerate(given) if m.get("role") == "tool"}
-    kept: list[int] = []
-    cleared: dict[int, str] = {}
-    anchor, digest = -1, ""
-    for message in sent:
-        place = places.get(id(message))
-        if place is None and message["role"] == "tool":
-            place = results[message["tool_call_id"]]
-            cleared[place] = message["content"]
-        elif place is None:
-            place = anchor = len(kept)
-            digest = _digest(message["content"])
-        kept.append(place)
-    cliff = plan.cliffs[-1]
-    return Cut(tuple(kept), anchor, digest, cleared, cliff.messages if cliff.strip else 0)
-
-
-def _digest(content: Any) -> str:  # noqa: ANN401 - a string or parts
-    """Return the digest that ends a message's content."""
-    text: str = content if isinstance(content, str) else content[-1]["text"]
-    return text[text.rindex(OPENING) :]

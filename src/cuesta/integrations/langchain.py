@@ -15,7 +15,8 @@ from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_me
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from cuesta.exchange.options import CompactionOptions
-from cuesta.integrations.base import Adapter, Chosen, Cut
+from cuesta.integrations.base import Adapter, Chosen
+from cuesta.integrations.cuts import Cut
 
 _THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
@@ -60,7 +61,8 @@ class CliffMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]  # 
                     "model": _name(request.model),
                     "messages": list(map(_wire, messages)),
                     "tools": list(map(convert_to_openai_tool, request.tools)),
-                }
+                },
+                "anthropic" if "anthropic" in request.model._llm_type else "openai_chat",  # noqa: SLF001
             )
             if cut is None:
                 return request
@@ -83,7 +85,8 @@ def _wire(message: BaseMessage) -> dict[str, Any]:
         plain = message.model_copy(update={"content": parts})
         thoughts = [p for p in content if p not in parts]
         said = dict(convert_to_openai_messages(plain))
-        return {**said, "reasoning_content": _thought(thoughts)} if thoughts else said
+        thought = {"reasoning_content": _thought(thoughts), "thinking_blocks": thoughts}
+        return {**said, **thought} if thoughts else said
     return dict(convert_to_openai_messages(message))
 
 

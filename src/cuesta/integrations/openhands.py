@@ -24,9 +24,11 @@ from openhands.sdk.event.base import LLMConvertibleEvent
 from openhands.sdk.llm import LLM
 from pydantic import PrivateAttr
 
+from cuesta.core.models import read_model
 from cuesta.exchange.options import CompactionOptions
 from cuesta.exchange.planner import Plan
-from cuesta.integrations.base import Adapter, Cut
+from cuesta.integrations.base import Adapter
+from cuesta.integrations.cuts import Cut
 
 Events = Sequence[LLMConvertibleEvent]
 
@@ -87,20 +89,21 @@ class CuestaCondenser(CondenserBase):
             return view
         request = _request(view.events, agent_llm)
         wanted = view.unhandled_condensation_request
-        cut = self._adapter.cut(request, refused=wanted)
+        wire = "anthropic" if read_model(agent_llm.model).claude else "openai_chat"
+        cut = self._adapter.cut(request, wire, refused=wanted)
         if cut is None and wanted:
             raise NoCondensationAvailableException("Cuesta has no shorter form of this history")
         if cut is None:
             return view
-        if wanted or _falls_now(self._adapter.plan, len(request["messages"])):
+        if wanted or _falls_now(self._adapter.plan):
             named = f"cuesta-{len(request['messages'])}"
             return Condensation(summary=cut.digest, llm_response_id=named)
         return View(events=_shown(view.events, cut))
 
 
-def _falls_now(plan: Plan | None, messages: int) -> bool:
-    """Tell whether the cliff in force falls with this very request."""
-    return plan is not None and plan.new and plan.cliffs[-1].messages == messages
+def _falls_now(plan: Plan | None) -> bool:
+    """Tell whether the cliff in force falls with this very request; else it was derived again."""
+    return plan is not None and plan.new and plan.cliffs[-1].messages == len(plan.links)
 
 
 def _request(events: Events, llm: LLM) -> dict[str, Any]:

@@ -29,7 +29,8 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import RunContext
 
 from cuesta.exchange.options import CompactionOptions
-from cuesta.integrations.base import Adapter, Chosen, Cut
+from cuesta.integrations.base import Adapter, Chosen
+from cuesta.integrations.cuts import Cut
 
 _Place: TypeAlias = "tuple[int, int]"
 """A message's place in the history, and its part's; -1: the instructions, or all of a response."""
@@ -68,15 +69,14 @@ class CliffHistory(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore
         try:
             messages = list(request_context.messages)
             pairs = list(_wire(messages))
-            cut = self.adapter.cut(
-                {
-                    "model": request_context.model.model_name,
-                    "messages": [message for _, message in pairs],
-                    "tools": list(
-                        map(_tool, request_context.model_request_parameters.function_tools)
-                    ),
-                }
-            )
+            model, offered = request_context.model, request_context.model_request_parameters
+            request = {
+                "model": model.model_name,
+                "messages": [message for _, message in pairs],
+                "tools": list(map(_tool, offered.function_tools)),
+            }
+            wire = "anthropic" if model.system == "anthropic" else "openai_chat"
+            cut = self.adapter.cut(request, wire)
             if cut is None:
                 return request_context
             return replace(request_context, messages=_kept(messages, [p for p, _ in pairs], cut))
@@ -141,11 +141,12 @@ def _shown(piece: Any) -> dict[str, Any]:  # noqa: ANN401 - text, a picture, ano
 def _said(response: ModelResponse) -> dict[str, Any]:
     """Return a response as an assistant's message."""
     texts = [part.content for part in response.parts if isinstance(part, TextPart)]
-    thoughts = [part.content for part in response.parts if isinstance(part, ThinkingPart)]
+    thoughts = [part for part in response.parts if isinstance(part, ThinkingPart)]
     calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
     message: dict[str, Any] = {"role": "assistant", "content": "\n\n".join(texts) or None}
-    if any(thoughts):
-        message["reasoning_content"] = "\n\n".join(thoughts)
+    if thoughts:
+        message["reasoning_content"] = "\n\n".join(part.content for part in thoughts)
+        message["thinking_blocks"] = list(map(_thought, thoughts))
     if calls:
         message["tool_calls"] = [
             {
@@ -156,6 +157,13 @@ def _said(response: ModelResponse) -> dict[str, Any]:
             for call in calls
         ]
     return message
+
+
+def _thought(part: ThinkingPart) -> dict[str, Any]:
+    """Return a thinking part as Anthropic's wire has it."""
+    if part.id == "redacted_thinking":
+        return {"type": "redacted_thinking", "data": part.signature or ""}
+    return {"type": "thinking", "thinking": part.content, "signature": part.signature or ""}
 
 
 def _kept(
