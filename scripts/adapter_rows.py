@@ -86,7 +86,7 @@ def _mini(name: str, version: str = "2.4", text: str = "") -> Row:
         "mini-swe-agent",
         "mini.py",
         "mini-swe-agent",
-        requires=(f"mini-swe-agent=={version}.*",),
+        requires=(f"mini-swe-agent=={version}.*", "datasets"),
         venv=f"mini{version[0]}",
         script=partial(fences, text) if text else commands,
         options={"threshold": 8000, **spoken},
