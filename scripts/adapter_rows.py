@@ -102,7 +102,6 @@ ROWS = (
     Row("litellm", *_LITELLM),
     Row("litellm-proxy", *_LITELLM, venv="litellm"),
     Row("langchain", *_LANGCHAIN, _MODELS),
-    Row("langchain-responses", *_LANGCHAIN, _MODELS, venv="langchain"),
     Row("langchain-anthropic", *_LANGCHAIN, _MODELS, venv="langchain"),
     Row("openai-agents", *_AGENTS),
     Row("openai-agents-chat", *_AGENTS, venv="openai-agents"),

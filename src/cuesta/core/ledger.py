@@ -15,8 +15,9 @@ from cuesta.core.errors import ConfigError
 from cuesta.core.policy import Policy
 
 ENTRY_VERSION = 3
+_SPEAKS = 3
 _READABLE = (1, 2, ENTRY_VERSION)
-"""Version 1 knew no strategy that clears, and 2 no text protocols: what they lack has its default."""
+"""What older versions lack has its default: 1 knew no strategy that clears, 2 no text protocols."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Entry:
                 rung=values["rung"],
                 foreign=values["foreign"],
                 stem=tuple(values["stem"]),
-                protocol=values.get("protocol", ""),
+                protocol=values["protocol"] if values["v"] >= _SPEAKS else "",
             )
         except (KeyError, TypeError, ConfigError) as error:
             raise ValueError(f"broken ledger entry: {error}") from error

@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -62,6 +62,7 @@ class Body:
         count: How many messages of that beginning stand here.
         turns: How many turns of it.
         ground: What a decision on its text protocol rests on; see `speech`.
+        speech: How its conversation is spoken; known once it is read.
     """
 
     request: Request
@@ -70,6 +71,7 @@ class Body:
     count: int = 0
     turns: int = 0
     ground: bytes = CALLS
+    speech: Speech = UNSPOKEN
 
 
 class Reading:
@@ -82,9 +84,8 @@ class Reading:
         outlines: Sequence[Outline],
         links: Links,
         parsed: dict[int, Message],
-        speech: Speech = UNSPOKEN,
     ) -> None:
-        self.speech = speech
+        self.speech = body.speech
         """How the conversation is spoken."""
         self._dialect = dialect
         self._parsed = parsed
@@ -95,7 +96,7 @@ class Reading:
         earlier = body.history.transcript if body.history else None
         self.whole = read_transcript(outlines, earlier, body.turns)
         """The conversation, its head ending at the first model output."""
-        self.first_call = None if speech.protocol else _first_call(body, outlines)
+        self.first_call = None if body.speech.protocol else _first_call(body, outlines)
         """The first message that makes a call of the wire's own, or None."""
         self.memo = Memo()
         """What the digests of this request have in common."""
@@ -174,9 +175,9 @@ class Reader:
         """
         parsed: dict[int, Message] = {}
         messages = body.request.messages
-        speech = self._speech(body)
-        if speech.protocol:
-            news = self._speeches.outlines(messages, body.count, body.meter, speech.protocol)
+        protocol = self._settle(body)
+        if protocol:
+            news = self._speeches.outlines(messages, body.count, body.meter, protocol)
         else:
             news = [
                 self._outline(i, messages[i], body.meter, parsed)
@@ -190,7 +191,7 @@ class Reader:
         else:
             links = continued(history.links.first(body.count), digests)
             outlines = Outlines(history.columns, body.count, news)
-        reading = Reading(self.dialect, body, outlines, links, parsed, speech)
+        reading = Reading(self.dialect, body, outlines, links, parsed)
         self._remember(raw, tenant, body, reading)
         return reading
 
@@ -199,23 +200,23 @@ class Reader:
 
         Nothing of it is remembered: seldom needed.
         """
-        whole = replace(body, history=None, count=0, turns=0)
+        whole = replace(body, history=None, count=0, turns=0, speech=Speech(protocol))
         parsed: dict[int, Message] = {}
-        messages: Sequence[bytes] = body.request.messages
+        messages = body.request.messages
         if protocol:
             outlines = self._speeches.outlines(messages, 0, body.meter, protocol)
         else:
-            numbered: Iterable[tuple[int, bytes]] = enumerate(messages)
-            outlines = [self._outline(i, raw, body.meter, parsed) for i, raw in numbered]
-        speech = Speech(protocol)
-        return Reading(self.dialect, whole, outlines, reading.links, parsed, speech)
+            outlines = [self._outline(i, raw, body.meter, parsed) for i, raw in enumerate(messages)]
+        return Reading(self.dialect, whole, outlines, reading.links, parsed)
 
-    def _speech(self, body: Body) -> Speech:
-        """Tell how a body's conversation is spoken."""
+    def _settle(self, body: Body) -> str:
+        """Find out how a body's conversation is spoken; return its text protocol."""
         if body.history is not None:
-            return body.history.speech
-        messages = (self.dialect.parse(raw)[0] for raw in body.request.messages)
-        return self._speeches.decide(body.request, body.ground, messages)
+            body.speech = body.history.speech
+        elif body.ground != CALLS:
+            messages = (self.dialect.parse(raw)[0] for raw in body.request.messages)
+            body.speech = self._speeches.decide(body.request, messages)
+        return body.speech.protocol
 
     def fixed(self, reading: Reading) -> int:
         """Estimate the fixed part of a request: system prompt and tools."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import xxhash
 
@@ -17,7 +18,7 @@ from cuesta.dialects.base import Dialect, Request
 from cuesta.dialects.raw import load
 from cuesta.exchange.memory import Recent
 from cuesta.protocols.lexicon import speaks_human
-from cuesta.protocols.recognition import NONE, UNSPOKEN, Speech, recognise
+from cuesta.protocols.recognition import NONE, Speech, recognise
 from cuesta.protocols.text_actions import Behind, read_behind, standing
 
 CALLS = b""
@@ -26,7 +27,8 @@ _MESSAGES = 2_048
 _EMPTY = frozenset({b"", b"null"})
 _LONG = 64
 
-Told = tuple[Outline, Behind]
+Told: TypeAlias = tuple[Outline, Behind]
+"""An outline, and what its message is to the next one."""
 
 
 class Speeches:
@@ -53,16 +55,13 @@ class Speeches:
             return CALLS
         return b"\0".join((b"no tools", *self._dialect.fixed(request)))
 
-    def decide(self, request: Request, ground: bytes, messages: Iterator[Message]) -> Speech:
-        """Decide how a request's conversation is spoken.
+    def decide(self, request: Request, messages: Iterator[Message]) -> Speech:
+        """Decide how the conversation of a request is spoken whose ground is not `CALLS`.
 
         Args:
             request: The request.
-            ground: See `ground`.
             messages: Its messages, read as far as they are asked for.
         """
-        if ground == CALLS:
-            return UNSPOKEN
         if self._harness:
             return Speech(self._harness)
         return recognise("\n".join(self._instructions(request)), messages)
@@ -129,11 +128,8 @@ def _offers_tools(members: Mapping[str, bytes]) -> bool:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield all strings in a system prompt, however a wire writes it."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
-    elif isinstance(value, dict):
-        yield from _texts(value.get("text"))
+    """Yield the texts of a system prompt, one string or blocks."""
+    for block in value if isinstance(value, list) else [value]:
+        text = block.get("text") if isinstance(block, dict) else block
+        if isinstance(text, str):
+            yield text

@@ -217,7 +217,9 @@ PROTOCOLS: Mapping[str, TextProtocol] = MappingProxyType(
         "swe-agent": TextProtocol(
             demands=(
                 re.compile(r"format\s+your\s+output\s+using\s+two\s+fields;\s+discussion\s+and"),
-                re.compile(r"always\s+include\s+_one_\s+discussion\s+and\s+_one_\s+command\s+field"),
+                re.compile(
+                    r"always\s+include\s+_one_\s+discussion\s+and\s+_one_\s+command\s+field"
+                ),
             ),
             act=_thought_act,
             observation=re.compile(

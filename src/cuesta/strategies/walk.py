@@ -303,6 +303,26 @@ class Walk:
         return tuple(cliffs)
 
 
+class Walking:
+    """A strategy whose walk says all that there is to it.
+
+    Attributes:
+        name: The strategy's name.
+        walks: Its kind of walk.
+    """
+
+    name: str
+    walks: type[Walk]
+
+    def walk(self, case: Case) -> Walk:
+        """Return the walk over a case's borders, not yet taken."""
+        return self.walks(case, self.name)
+
+    def decide(self, case: Case) -> Decision:
+        """Walk the borders that are new since the last cliff, then settle what forces one."""
+        return self.walk(case).decide()
+
+
 def last_cut(transcript: Transcript, wanted: int) -> int:
     """Return the last cut up to `wanted` that crosses no barrier and parts no call from its result.
 

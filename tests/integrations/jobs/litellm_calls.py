@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -84,7 +85,9 @@ def proxy(asked: Job) -> Any:
         config["litellm_settings"]["callbacks"] = "cuesta.integrations.litellm.cliffs"
     Path("config.yaml").write_text(json.dumps(config))
     options = asked.options or {}
-    env = {**os.environ, **{f"CUESTA_{k.upper()}": str(v) for k, v in options.items()}}
+    chosen = {f"CUESTA_{name.upper()}": str(value) for name, value in options.items()}
+    key = f"sk-{secrets.token_hex(32)}"
+    env = {**os.environ, **chosen, "LITELLM_MASTER_KEY": key}
     command = [Path(sys.executable).with_name("litellm"), "--config", "config.yaml"]
     with Path("proxy.log").open("w") as log:
         child = subprocess.Popen(
@@ -92,7 +95,7 @@ def proxy(asked: Job) -> Any:
         )
     try:
         _wait(f"http://127.0.0.1:{port}/health/liveliness", child)
-        client = OpenAI(base_url=f"http://127.0.0.1:{port}/v1", max_retries=0)
+        client = OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=key, max_retries=0)
         tools = [{"type": "function", "function": _FUNCTION}]
         loop(lambda m: client.chat.completions.create(model="reader", messages=m, tools=tools))
     finally:
