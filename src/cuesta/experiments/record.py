@@ -26,8 +26,8 @@ outgrew the window; because the provider refused a request; because anything els
 nothing about the agent."""
 ENDS = (DONE, STEPS, SECONDS, WINDOW, REFUSED, ERROR)
 
-NATIVE, KEEP_ALL = "native", "keep_all"
-"""Strategies that are not Cuesta's: the scaffold's own compaction, and none at all."""
+NATIVE = "native"
+"""The strategy that is not Cuesta's: the scaffold's own compaction."""
 
 _FILE = "records.jsonl"
 
@@ -76,7 +76,7 @@ class Calls:
         output: Tokens of the answer.
         seconds: From the request to the last byte of the answer; 0: not known.
         ours: Whether the call asks for a summary and is no step of the agent.
-        kinds: One letter a call as in `lab.activity` (`R` read, `e` read again, `t` edit, ...), or
+        kinds: One letter a call as in `lab.activity` (`r` a file read, `R` read again, `e` edit, `t` test, ...), or
             empty where the scaffold does not tell.
     """
 
