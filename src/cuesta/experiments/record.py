@@ -76,8 +76,8 @@ class Calls:
         output: Tokens of the answer.
         seconds: From the request to the last byte of the answer; 0: not known.
         ours: Whether the call asks for a summary and is no step of the agent.
-        kinds: One letter a call as in `lab.activity` (`r` a file read, `R` read again, `e` edit, `t` test, ...), or
-            empty where the scaffold does not tell.
+        kinds: One letter a call as in `lab.activity` (`r` a file read, `R` read again, `e` edited,
+            `t` tests, ...), or empty where the scaffold does not tell.
     """
 
     prompt: tuple[int, ...] = ()
