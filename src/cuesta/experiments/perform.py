@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cuesta.core.errors import CuestaError
-from cuesta.core.prices import PriceBook
+from cuesta.core.errors import CuestaError, UnknownModelError
+from cuesta.core.prices import Price, PriceBook
 from cuesta.experiments.account import account
 from cuesta.experiments.own.crew import Crew
 from cuesta.experiments.record import ERROR, Cell, Record
@@ -58,7 +59,7 @@ def perform(task: Task) -> dict[str, Any]:
         performed = SCAFFOLDS[task.cell.scaffold].perform(run)
     except (CuestaError, OSError) as error:
         seconds = round(time.monotonic() - began, 3)
-        performed = Performed(None, ERROR, str(error), (), seconds, True, "", run.window, {})  # noqa: FBT003 - a failed run
+        performed = Performed(None, ERROR, str(error), (), seconds, True, "", run.window, {})
     return _record(task, performed, at).to_dict()
 
 
@@ -102,4 +103,11 @@ def _record(task: Task, performed: Performed, at: float) -> Record:
         attempt=task.attempt,
         at=round(at, 3),
         versions=performed.versions,
+        price=_price(task.book, cell.model),
     )
+
+
+def _price(book: PriceBook, model: str) -> Price | None:
+    with suppress(UnknownModelError):
+        return book.price(model)
+    return None
