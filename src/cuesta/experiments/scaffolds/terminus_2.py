@@ -24,6 +24,7 @@ ADAPTER = "cuesta.integrations.terminus_2"
 CLASS = "CuestaTerminus2"
 _USUAL = "adapter"
 _FREE = 8_000
+_LONGEST_ANSWER = 65_536
 
 
 class Terminus2:
@@ -65,7 +66,7 @@ class Terminus2:
             "max_turns": run.limits.steps,
             "model_info": {
                 "max_input_tokens": window,
-                "max_output_tokens": run.limits.output,
+                "max_output_tokens": _LONGEST_ANSWER,
                 "input_cost_per_token": 0,
                 "output_cost_per_token": 0,
             },
