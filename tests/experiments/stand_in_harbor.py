@@ -1,6 +1,7 @@
 """Stands in for the program `harbor`: takes its command line, asks the model, leaves a job folder.
 
-How it behaves is chosen by the task's name: `solved`, `unsolved`, `crash`, `silent` or `slow`.
+How it behaves is chosen by the task's name: `solved`, `unsolved`, `crash`,
+`broken`, `silent` or `slow`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def main() -> None:
     if task.name != "silent":
         for number in range(3):
             ask(said, number)
+    if task.name == "broken":
+        sys.exit("the container is gone")
     if task.name == "slow":
         time.sleep(600)
     leave(said, task.name)

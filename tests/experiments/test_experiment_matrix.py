@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import pytest
@@ -19,6 +17,7 @@ from cuesta.experiments.record import DONE, ERROR, Record, read_records
 from cuesta.jobs.errors import ResumeError
 from cuesta.jobs.executors import LocalPool
 
+# The agent of this task and these seeds is the sloppy one: six calls.
 SPEC = """
 [limits]
 steps = 30
@@ -29,7 +28,8 @@ task-set = "own"
 models = ["claude-opus-5-5"]
 strategies = ["keep_all", "cliff", "sliding_window"]
 thresholds = [16_000, 12_000]
-tasks = ["cent-rounder", "page-counter"]
+tasks = ["cent-rounder"]
+seeds = [0, 6]
 """
 TIMES_OUT = 120
 
@@ -47,15 +47,10 @@ def command(spec, folder) -> list[str]:
 def test_killed_in_the_middle_it_goes_on_without_doing_anything_twice(tmp_path):
     spec, folder = tmp_path / "killed.toml", tmp_path / "results"
     spec.write_text(SPEC)
-    process = subprocess.Popen(
-        command(spec, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )  # fmt: skip
-    until = time.monotonic() + TIMES_OUT
-    while len(lines(folder)) < 3 and time.monotonic() < until and process.poll() is None:
-        os.sched_yield()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process = subprocess.Popen(command(spec, folder), stderr=subprocess.PIPE, text=True)
+    with process, process.stderr as told:
+        assert any(line.startswith("3 of 10") for line in told)
+        process.send_signal(signal.SIGKILL)
     before = lines(folder)
     assert 3 <= len(before) < 10
     done = subprocess.run(

@@ -94,6 +94,12 @@ def test_a_program_that_fails_is_an_error_with_its_last_words(provider, tmp_path
     assert "the container cannot be built" in record.reason
 
 
+def test_what_a_failed_run_was_billed_is_kept(provider, tmp_path):
+    record = run(spec_of(provider.url, task="broken"), tmp_path)
+    assert (record.end, record.steps) == (ERROR, 3)
+    assert record.billed_cost > 0
+
+
 def test_an_agent_that_asks_nothing_is_an_error(provider, tmp_path):
     record = run(spec_of(provider.url, task="silent"), tmp_path)
     assert record.end == ERROR
