@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from cuesta.core.usage import Usage
 from cuesta.dialects.anthropic import AnthropicDialect
+from cuesta.dialects.openai_usage import usage_of
 
 _SSE = "text/event-stream; charset=utf-8"
 _JSON = "application/json"
@@ -181,3 +182,12 @@ def test_an_error_answer_bills_nothing():
 )
 def test_figures_by_hand(counts, usage):
     assert _fed(_JSON, [json.dumps({"usage": counts}).encode()]) == usage
+
+
+@pytest.mark.parametrize("details", ["prompt_tokens_details", "input_tokens_details"])
+def test_what_openai_writes_to_the_cache_is_a_class_of_its_own(details):
+    prompt = details.replace("_details", "")
+    counts = {prompt: 100, details: {"cached_tokens": 60, "cache_write_tokens": 30}}
+    assert usage_of(counts) == Usage(input=10, cache_read=60, cache_write_5m=30)
+    counts[details]["cache_write_tokens"] = 70
+    assert usage_of(counts) == Usage(cache_read=60, cache_write_5m=40), "never more than the prompt"

@@ -17,7 +17,7 @@ class Usage:
     cache_read: int = 0
     """Prompt tokens read from the prefix cache."""
     cache_write_5m: int = 0
-    """Prompt tokens written to the prefix cache for five minutes."""
+    """Prompt tokens written to the prefix cache for five minutes, or for a provider's only time."""
     cache_write_1h: int = 0
     """Prompt tokens written to the prefix cache for an hour."""
     output: int = 0

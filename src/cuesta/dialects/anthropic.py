@@ -177,7 +177,7 @@ def _normalised_block(block: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_thinking(block: bytes) -> bool:
     value = load(block)
-    return isinstance(value, dict) and value.get("type") in _THINKING
+    return isinstance(value, dict) and str(value.get("type")) in _THINKING
 
 
 def _cleared(block: bytes) -> bytes:
@@ -196,7 +196,7 @@ def _is_clearable(raw: Mapping[str, Any], block: Block) -> bool:
         return False
     content = raw.get("content")
     parts = content if isinstance(content, list) else []
-    return all(isinstance(part, dict) and part.get("type") in _PLAIN for part in parts)
+    return all(isinstance(part, dict) and str(part.get("type")) in _PLAIN for part in parts)
 
 
 def _block(block: Mapping[str, Any]) -> Block:
@@ -237,7 +237,7 @@ def _result(block: Mapping[str, Any]) -> Block:
     content = block.get("content")
     parts = content if isinstance(content, list) else [content]
     texts = [_result_text(part) for part in parts]
-    media = [part for part in parts if isinstance(part, dict) and part.get("type") in _MEDIA]
+    media = [part for part in parts if isinstance(part, dict) and str(part.get("type")) in _MEDIA]
     return Block(
         BlockKind.RESULT,
         tuple(text for text in texts if text),
@@ -259,7 +259,7 @@ def _result_text(part: object) -> str:
 
 def _opaque_tokens(part: object) -> int:
     """Estimate a part of a result that is neither text nor media."""
-    if not isinstance(part, dict) or part.get("type") in _MEDIA | {"text"}:
+    if not isinstance(part, dict) or str(part.get("type")) in _MEDIA | {"text"}:
         return 0
     return COMMON.text(json.dumps(part))
 

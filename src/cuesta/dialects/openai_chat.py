@@ -165,7 +165,8 @@ def _is_clearable(
 def _calls(message: Mapping[str, Any]) -> list[Block]:
     """Read calls of every kind; the old `function_call` is paired by its function's name."""
     calls = message.get("tool_calls")
-    blocks = [_call(call) for call in calls or () if isinstance(call, dict)]
+    listed = calls if isinstance(calls, list) else []
+    blocks = [_call(call) for call in listed if isinstance(call, dict)]
     old = message.get("function_call")
     if isinstance(old, dict):
         name = str(old.get("name", ""))

@@ -249,7 +249,7 @@ def _output(item: Mapping[str, Any]) -> Block:
         parts = parts_of(output, "input_text")
     else:
         parts = [{"type": "input_text", "text": json.dumps(output, ensure_ascii=False)}]
-    failed = item.get("status") in {"failed", "incomplete"}
+    failed = str(item.get("status")) in {"failed", "incomplete"}
     return result_block(_pair(item), parts, error=failed)
 
 

@@ -1,7 +1,8 @@
 """Reading what an answer cost on OpenAI's two wires, from a stream or from plain JSON.
 
 Sources: OpenAI, "Chat completions streaming" (the last chunk carries `usage` where the request asks
-for it) and "Responses streaming" (`response.completed`). Cached tokens are part of the prompt's.
+for it), "Responses streaming" (`response.completed`) and "Prompt caching". Tokens read from the
+cache, and from GPT-5.6 on those written to it, are part of the prompt's.
 """
 
 from __future__ import annotations
@@ -57,8 +58,9 @@ def usage_of(counts: dict[str, Any]) -> Usage:
     details = counts.get("prompt_tokens_details") or counts.get("input_tokens_details") or {}
     prompt = _count(counts, "prompt_tokens") or _count(counts, "input_tokens")
     read = min(_count(details, "cached_tokens"), prompt)
+    written = min(_count(details, "cache_write_tokens"), prompt - read)
     output = _count(counts, "completion_tokens") or _count(counts, "output_tokens")
-    return Usage(input=prompt - read, cache_read=read, output=output)
+    return Usage(prompt - read - written, read, cache_write_5m=written, output=output)
 
 
 def _count(counts: object, key: str) -> int:

@@ -36,14 +36,14 @@ def parts_of(content: object, text_type: str) -> list[dict[str, Any]]:
 
 def part_text(part: Mapping[str, Any]) -> str:
     """Return a text part's text, or nothing."""
-    if part.get("type") in _TEXTS:
+    if str(part.get("type")) in _TEXTS:
         return str(part.get("text") or part.get("refusal") or "")
     return ""
 
 
 def part_weight(part: Mapping[str, Any]) -> int:
     """Estimate the tokens of a part that is neither text nor image."""
-    kind = part.get("type")
+    kind = str(part.get("type"))
     if kind in _TEXTS | _IMAGES:
         return 0
     return FILE_TOKENS if kind in _FILES else COMMON.text(json.dumps(part))
@@ -51,7 +51,7 @@ def part_weight(part: Mapping[str, Any]) -> int:
 
 def pictures(parts: Iterable[Mapping[str, Any]]) -> tuple[Size, ...]:
     """Return the sizes of the images among parts."""
-    return tuple(_picture(part) for part in parts if part.get("type") in _IMAGES)
+    return tuple(_picture(part) for part in parts if str(part.get("type")) in _IMAGES)
 
 
 def _picture(part: Mapping[str, Any]) -> Size:
@@ -66,12 +66,12 @@ def _picture(part: Mapping[str, Any]) -> Size:
 
 def is_media(part: Mapping[str, Any]) -> bool:
     """Tell whether a part is an image, a document or a recording."""
-    return part.get("type") in _IMAGES | _FILES
+    return str(part.get("type")) in _IMAGES | _FILES
 
 
 def is_clearable(parts: Sequence[Mapping[str, Any]], result: Block) -> bool:
     """Tell whether an output is of text and media alone, and worth clearing."""
-    plain = all(part.get("type") in _TEXTS or is_media(part) for part in parts)
+    plain = all(str(part.get("type")) in _TEXTS or is_media(part) for part in parts)
     return plain and is_worth_clearing(result)
 
 
