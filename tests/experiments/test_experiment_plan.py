@@ -78,11 +78,16 @@ def test_what_is_missing_is_told_with_how_to_get_it(capsys, monkeypatch):
     monkeypatch.delenv("ZAI_API_KEY", raising=False)
     text = planned(capsys, "claude-code")
     missing = text[text.index("What is missing here:") :]
-    for words in ("`harbor`", "uv tool install harbor", "Docker", "export ZAI_API_KEY=..."):
+    for words in (
+        "`harbor`",
+        "uv tool install harbor --with cuesta",
+        "Docker",
+        "export ZAI_API_KEY=...",
+    ):
         assert words in missing
     with pytest.raises(ConfigError, match="cannot be run here") as error:
         check(load("claude-code"))
-    assert "uv tool install harbor" in str(error.value)
+    assert "uv tool install harbor --with cuesta" in str(error.value)
 
 
 def test_kernels_say_that_they_are_not_there_yet(capsys):

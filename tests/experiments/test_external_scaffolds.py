@@ -138,7 +138,11 @@ MINI = {"scaffold": "mini-swe-agent", "task_set": "swe-bench-verified"}
         ({**TB, "strategy": "native", "threshold": 16_000}, '"max_input_tokens": 24000', "enable"),
         ({**TB, "strategy": "native", "threshold": 0}, '"max_input_tokens": 100000', "enable"),
         ({**TB, "strategy": "summary"}, "enable_summarize=false", "cuesta.integrations"),
-        ({**TB, "strategy": "cliff"}, "cuesta.integrations.terminus_2:", "enable_summarize"),
+        (
+            {**TB, "strategy": "cliff"},
+            "cuesta.integrations.harbor:CuestaTerminus2",
+            "enable_summarize",
+        ),
         (
             {**TB, "strategy": "cliff", "more": 'via = "proxy"'},
             "enable_summarize=false",

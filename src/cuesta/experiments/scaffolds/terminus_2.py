@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cuesta.experiments.scaffolds.process import Command
     from cuesta.experiments.spec import Block
 
-ADAPTER = "cuesta.integrations.terminus_2"
+ADAPTER = "cuesta.integrations.harbor"
 CLASS = "CuestaTerminus2"
 _USUAL = "adapter"
 _FREE = 8_000
@@ -72,7 +72,8 @@ class Terminus2:
             },
         }
         if adapter:
-            options |= {"threshold": cell.threshold, "profile": run.block.profile}
+            profile = run.block.profile
+            options |= {"threshold": cell.threshold, "profile": profile, "window": window}
         elif cell.strategy != NATIVE:
             options["enable_summarize"] = False
         agent = f"{ADAPTER}:{CLASS}" if adapter else "terminus-2"
