@@ -1,7 +1,7 @@
 """Stands in for the program `harbor`: takes its command line, asks the model, leaves a job folder.
 
 How it behaves is chosen by the task's name: `solved`, `unsolved`, `crash`,
-`broken`, `silent` or `slow`.
+`broken`, `silent`, `late` or `slow`.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ def leave(said: argparse.Namespace, task: str) -> None:
     trial.mkdir(parents=True)
     rewards = {"reward": 1.0 if task == "solved" else 0.0}
     result = {"task_name": task, "verifier_result": {"rewards": rewards}}
+    if task == "late":
+        result["exception_info"] = {"exception_type": "AgentTimeoutError", "exception_message": "x"}
     (trial / "result.json").write_text(json.dumps(result))
 
 

@@ -88,6 +88,11 @@ def test_at_its_limit_of_steps_a_run_says_so(provider, tmp_path):
     assert run(spec_of(provider.url, steps=3), tmp_path).end == STEPS
 
 
+def test_a_tasks_own_limit_of_time_is_told_apart_from_an_end(provider, tmp_path):
+    record = run(spec_of(provider.url, task="late"), tmp_path)
+    assert (record.end, record.resolved) == (SECONDS, False)
+
+
 def test_a_program_that_fails_is_an_error_with_its_last_words(provider, tmp_path):
     record = run(spec_of(provider.url, task="crash"), tmp_path)
     assert (record.end, record.resolved) == (ERROR, None)

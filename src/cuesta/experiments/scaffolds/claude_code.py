@@ -61,6 +61,7 @@ class ClaudeCode:
             check=(),
             resolved=lambda: harbor.resolved(run),
             sessions=lambda: harbor.sessions(run),
+            out_of_time=lambda: harbor.out_of_time(run),
             adapter=False,
             host=harbor.host(),
             window=(native and run.cell.threshold) or run.window,

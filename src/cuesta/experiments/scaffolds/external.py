@@ -74,6 +74,7 @@ class Plan:
         adapter: Whether the strategy works inside the scaffold, so that the proxy only measures.
         host: The address that the proxy listens on.
         window: The effective window in tokens.
+        out_of_time: Says in words that the task's own limit of time ended the agent, or nothing.
         harness: Whose plain text stands for calls; empty: it makes calls, or the beginning tells.
         packages: Those whose versions are kept.
     """
@@ -85,6 +86,7 @@ class Plan:
     adapter: bool
     window: int
     host: str = LOOPBACK
+    out_of_time: Callable[[], str] = str
     harness: str = ""
     packages: tuple[str, ...] = ()
 
@@ -116,7 +118,8 @@ def perform(run: Run, plan: Plan) -> Performed:
         seconds = time.monotonic() - began
         events = tuple(gate.events())
     failure = failure or _check(run, plan, events)
-    end, reason = _end(run, events, plan.window, in_time=in_time)
+    late = plan.out_of_time() if in_time else f"{run.limits.minutes:g} minutes"
+    end, reason = (SECONDS, late) if late else _end(run, events, plan.window)
     return Performed(
         resolved=None if failure else plan.resolved(),
         end=ERROR if failure else end,
@@ -142,9 +145,7 @@ def _check(run: Run, plan: Plan, events: Sequence[TraceEvent]) -> str:
     return ""
 
 
-def _end(run: Run, events: Sequence[TraceEvent], window: int, *, in_time: bool) -> tuple[str, str]:
-    if not in_time:
-        return SECONDS, f"{run.limits.minutes:g} minutes"
+def _end(run: Run, events: Sequence[TraceEvent], window: int) -> tuple[str, str]:
     early = early_end(events, window)
     if early is not None:
         return early

@@ -11,9 +11,9 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cuesta.core.errors import ConfigError, CuestaError
 from cuesta.experiments.needs import Need, docker, program
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _KEY = "CUESTA_EXPERIMENT_KEY"
 _DOWNLOAD_SECONDS = 1800
 _SECONDS = 10
+_TIMEOUT = "AgentTimeoutError"
 _BRIDGE = "{{(index .IPAM.Config 0).Gateway}}"
 
 
@@ -85,12 +86,20 @@ def command(run: Run, url: str, agent: str, model: str, options: dict[str, objec
 
 def resolved(run: Run) -> bool | None:
     """Read from the job's folder whether the task's tests passed: all rewards are 1."""
-    for path in _trials(run):
-        trial = json.loads(path.read_text(encoding="utf-8"))
+    for trial in _trials(run):
         rewards = (trial.get("verifier_result") or {}).get("rewards")
         if rewards:
             return all(value >= 1 for value in rewards.values())
     return None
+
+
+def out_of_time(run: Run) -> str:
+    """Read from the job's folder whether the task's own limit of time ended the agent, and how."""
+    for trial in _trials(run):
+        trouble = trial.get("exception_info") or {}
+        if trouble.get("exception_type") == _TIMEOUT:
+            return str(trouble.get("exception_message") or "the task's own limit of time")
+    return ""
 
 
 def sessions(run: Run) -> Iterable[Path]:
@@ -120,8 +129,9 @@ def from_container(url: str) -> str:
     return url.replace(LOOPBACK, "host.docker.internal")
 
 
-def _trials(run: Run) -> list[Path]:
-    return sorted((run.folder / "jobs").glob("run/*/result.json"))
+def _trials(run: Run) -> Iterator[dict[str, Any]]:
+    for path in sorted((run.folder / "jobs").glob("run/*/result.json")):
+        yield json.loads(path.read_text(encoding="utf-8"))
 
 
 def _options(options: dict[str, object]) -> Iterable[str]:

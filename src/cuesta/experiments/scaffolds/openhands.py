@@ -53,6 +53,7 @@ class OpenHands:
             check=(),
             resolved=lambda: harbor.resolved(run),
             sessions=lambda: harbor.sessions(run),
+            out_of_time=lambda: harbor.out_of_time(run),
             adapter=False,
             host=harbor.host(),
             window=run.window,

@@ -54,6 +54,7 @@ class Terminus2:
             check=(),
             resolved=lambda: harbor.resolved(run),
             sessions=lambda: harbor.sessions(run),
+            out_of_time=lambda: harbor.out_of_time(run),
             adapter=by_adapter(run, _USUAL),
             window=_window(run),
             harness=self.name,
