@@ -129,6 +129,16 @@ def test_an_unknown_verb_is_guessed():
         experiment(["rum"])
 
 
+def test_a_model_without_an_address_on_the_agents_wire_is_missing_it(tmp_path):
+    spec = tmp_path / "claude.toml"
+    spec.write_text(
+        '[[matrix]]\nscaffold = "terminus-2"\ntask-set = "terminal-bench-2.0"\n'
+        'models = ["claude-opus-5-5"]\n'
+    )
+    with pytest.raises(ConfigError, match="where claude-opus-5-5 speaks OpenAI's Chat"):
+        check(load(str(spec)))
+
+
 def test_kernels_say_that_they_are_not_there_yet(capsys):
     assert "`cuesta kernels` is not there yet" in " ".join(planned(capsys, "kernelbench").split())
 

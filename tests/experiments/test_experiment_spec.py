@@ -24,6 +24,7 @@ MISTAKES = [
     ("window", "12", "key `window`: expected at least 4000, not 12"),
     ("steps", "0", "limits, key `steps`: expected at least 1, not 0"),
     ("minutes", '"long"', "limits, key `minutes`: expected a number from 0 on, not 'long'"),
+    ('[paper]\n"a b 0"', '"much"', "paper, key `a b 0`: expected a number from 0 on"),
     ("tresholds", "[1]", "key `tresholds`: no such key; did you mean `thresholds`?"),
     ("strategies", '["native"]', "own has no compaction of its own"),
 ]

@@ -222,7 +222,7 @@ def parse(text: str, where: str, name: str) -> Spec:
         limits=_limits(Reader(f"{where}, limits", top.table("limits"), _keys(Limits))),
         endpoints={model: _endpoint(where, model, said.get(model, {})) for model in wanted},
         results=top.text("results", ""),
-        paper={key: float(value) for key, value in top.table("paper").items()},
+        paper=_paper(where, top.table("paper")),
     )
 
 
@@ -272,6 +272,11 @@ def _limits(reader: Reader) -> Limits:
         minutes=reader.amount("minutes", default.minutes),
         output=reader.number("output", default.output, 1),
     )
+
+
+def _paper(where: str, table: dict[str, Any]) -> dict[str, float]:
+    reader = Reader(f"{where}, paper", table, tuple(table))
+    return {key: reader.amount(key, 0.0) for key in table}
 
 
 def _said(where: str, model: str, table: object) -> dict[str, Any]:

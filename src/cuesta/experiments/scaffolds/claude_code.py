@@ -35,12 +35,7 @@ class ClaudeCode:
     def needs(self, block: Block, endpoint: Endpoint) -> tuple[Need, ...]:
         """Return Harbor, Docker, the key, and an address on Anthropic's wire."""
         del block
-        wire = Need(
-            f"an address where {endpoint.name} speaks Anthropic's Messages",
-            bool(endpoint.anthropic_url),
-            f'[models."{endpoint.name}"] with anthropic-url = "https://..."',
-        )
-        return (*harbor.needs(endpoint), wire)
+        return harbor.needs(endpoint, anthropic=True)
 
     def tasks(self, block: Block, folder: Path) -> tuple[str, ...]:
         """Return the set's tasks, by Harbor."""

@@ -42,9 +42,24 @@ def by_adapter(run: Run, usual: str) -> bool:
     return run.cell.strategy == "cliff" and (run.block.via or usual) == "adapter"
 
 
-def key_needs(endpoint: Endpoint) -> tuple[Need, ...]:
-    """Return the need of a model's key, if it has one."""
-    return (key(endpoint.key),) if endpoint.key else ()
+def model_needs(endpoint: Endpoint, *, anthropic: bool = False) -> tuple[Need, ...]:
+    """Return the needs of a model's key, if it has one, and of an address on the agent's wire.
+
+    Args:
+        endpoint: How the model is reached.
+        anthropic: Whether the agent speaks Anthropic's Messages; else OpenAI's Chat Completions.
+    """
+    wire, name = (
+        ("Anthropic's Messages", "anthropic-url")
+        if anthropic
+        else ("OpenAI's Chat Completions", "base-url")
+    )
+    address = Need(
+        f"an address where {endpoint.name} speaks {wire}",
+        bool(endpoint.anthropic_url if anthropic else endpoint.base_url),
+        f'[models."{endpoint.name}"] with {name} = "https://..." in the spec',
+    )
+    return (*((key(endpoint.key),) if endpoint.key else ()), address)
 
 
 def adapter_need(block: Block, usual: str, module: str) -> tuple[Need, ...]:

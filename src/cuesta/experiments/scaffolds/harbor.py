@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cuesta.core.errors import ConfigError, CuestaError
 from cuesta.experiments.needs import Need, docker, program
 from cuesta.experiments.running import LOOPBACK, Run
-from cuesta.experiments.scaffolds.external import key_needs, secret
+from cuesta.experiments.scaffolds.external import model_needs, secret
 from cuesta.experiments.scaffolds.process import Command, execute
 from cuesta.experiments.tasksets import TASK_SETS
 
@@ -33,10 +33,10 @@ _TIMEOUT = "AgentTimeoutError"
 _BRIDGE = "{{(index .IPAM.Config 0).Gateway}}"
 
 
-def needs(endpoint: Endpoint) -> tuple[Need, ...]:
-    """Return what every run by Harbor needs."""
+def needs(endpoint: Endpoint, *, anthropic: bool = False) -> tuple[Need, ...]:
+    """Return what every run by Harbor needs; see `external.model_needs`."""
     how = "uv tool install harbor --with cuesta (Python 3.12 or newer)"
-    return (program("harbor", how), docker(), *key_needs(endpoint))
+    return (program("harbor", how), docker(), *model_needs(endpoint, anthropic=anthropic))
 
 
 def tasks(block: Block, folder: Path) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from cuesta.experiments.scaffolds.external import (
     Plan,
     adapter_need,
     by_adapter,
-    key_needs,
+    model_needs,
     perform,
     secret,
 )
@@ -50,7 +50,7 @@ class MiniSweAgent:
             package("datasets", "datasets"),
             package("swebench", "swebench>=4"),
             docker(),
-            *key_needs(endpoint),
+            *model_needs(endpoint),
             *adapter_need(block, _USUAL, ADAPTER),
         )
 
