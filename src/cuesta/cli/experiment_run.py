@@ -14,6 +14,7 @@ from cuesta.cli.experiment_plan import as_json, lines
 from cuesta.cli.gate import open_gate
 from cuesta.cli.options import Parser
 from cuesta.cli.text import fitted
+from cuesta.experiments.choice import Choice
 from cuesta.experiments.matrix import Means, run_matrix
 from cuesta.experiments.plan import plan
 from cuesta.experiments.record import ERROR, read_records
@@ -23,6 +24,9 @@ from cuesta.store.prices import price_book
 from cuesta.testing.crew import ScriptedCrew
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cuesta.experiments.record import Record
     from cuesta.experiments.spec import Spec
     from cuesta.jobs.executors import Executor
     from cuesta.jobs.run import Outcome
@@ -58,7 +62,9 @@ def main(argv: list[str]) -> int:
         open_gate, ScriptedCrew(), book, _executor(spec, arguments), spec.folder, arguments.only
     )
     outcome = run_matrix(spec, means, _progress)
-    return _sum_up(spec, outcome, as_values=arguments.json)
+    choice = Choice(spec, arguments.only)
+    records = [record for record in read_records(spec.folder) if choice.fits(record.cell)]
+    return _sum_up(spec, outcome, records, as_values=arguments.json)
 
 
 def _parser() -> Parser:
@@ -134,8 +140,7 @@ def _progress(done: int, total: int, label: str) -> None:
         print(line.rstrip(), file=sys.stderr, flush=True)
 
 
-def _sum_up(spec: Spec, outcome: Outcome, *, as_values: bool) -> int:
-    records = read_records(spec.folder) if outcome.done else []
+def _sum_up(spec: Spec, outcome: Outcome, records: Sequence[Record], *, as_values: bool) -> int:
     failed = [record for record in records if record.end == ERROR]
     resolved = sum(record.resolved is True for record in records)
     if as_values:
