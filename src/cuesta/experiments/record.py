@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cuesta.core.errors import ConfigError
+from cuesta.core.prices import Price
 from cuesta.core.usage import Usage
 
 RECORD_VERSION = 1
@@ -132,6 +133,7 @@ class Record:
         attempt: 1; more where earlier attempts ended in `error`.
         at: When it began, in seconds since the Unix epoch.
         versions: Packages that took part -> version.
+        price: What the costs were made with; None: not known.
     """
 
     spec: str
@@ -155,6 +157,7 @@ class Record:
     attempt: int = 1
     at: float = 0.0
     versions: Mapping[str, str] | None = None
+    price: Price | None = None
 
     @property
     def peak(self) -> int:
@@ -199,6 +202,8 @@ class Record:
             values["calls"] = _calls(values["calls"])
             kernels = values.get("kernels", ())
             values["kernels"] = tuple(Kernel(**_known(Kernel, one)) for one in kernels)
+            if values.get("price") is not None:
+                values["price"] = Price(**_known(Price, values["price"]))
             return cls(**values)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"no record of an experiment: {error}") from None

@@ -1,0 +1,262 @@
+"""Tables that set runs against each other: 4 and 13 (best of k), 6 (strategies), and early ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from cuesta.experiments.groups import CLIFF, FULL, Group, Setting
+from cuesta.experiments.record import NATIVE, SECONDS, STEPS, Kernel
+from cuesta.experiments.shapes import (
+    FULL_CONTEXT,
+    KERNELS,
+    MATCHED,
+    SWE,
+    TERMINAL,
+    Groups,
+    by_heading,
+    drawn_in,
+    matched,
+)
+from cuesta.experiments.spread import Unit, Value, one, over_seeds
+from cuesta.experiments.tables import Block, Column, Row, Table, seeds_note, size, told
+
+_MOST_ROWS = 5
+_CLAMP = 10.0
+_NONE_CORRECT = 0.1
+"""The paper's evaluation of kernels (section 5.1): at most 10x, and 0.1 where none is correct."""
+
+
+def best_of_k(groups: Groups, number: str) -> Table:
+    """Return Table 4 (Terminal-Bench) or 13 (SWE-bench): what k runs a task reach and cost.
+
+    pass@1 is the mean over all runs. The oracle of k is pass@k, the mean over all choices of k of
+    a task's n runs of whether one of them resolved it. What a selector reaches (Practical, Gain)
+    has no column here: nothing but a selector can fill it.
+
+    Args:
+        groups: All groups.
+        number: `4` or `13`.
+    """
+    benchmark = TERMINAL if number == "4" else SWE
+    columns = (
+        Column("k"), Column("Cost (USD)"), Column("Cost, times"), Column("pass@1"), Column("Oracle")
+    )  # fmt: skip
+    blocks = []
+    for heading, same in by_heading(drawn_in(groups, benchmark)):
+        rows = told(row for group in same for row in _scaled(group))
+        if any(setting.seeds[1:] for group in same for setting in group.settings) and rows:
+            blocks.append(Block(heading, ("Model", "Context"), columns, rows, _times(same)))
+    needs = (
+        f"runs on {benchmark} with two seeds or more a task, each checked, with `keep_all`, and "
+        "with `cliff` at one threshold or more"
+    )
+    made = tuple(blocks)
+    notes = ("Practical and Gain need a selector: no column", *seeds_note(made))
+    return Table(number, f"{benchmark}: best of k runs", made, needs, notes if made else ())
+
+
+def _times(groups: Groups) -> tuple[str, ...]:
+    counts = sorted({len(group.tasks) for group in groups})
+    tasks = " or ".join(f"{count:,}" for count in counts)
+    return (
+        f"Cost (USD): of all {tasks} tasks, k runs each, perfect cache",
+        "Cost, times: of one run each at full context",
+    )
+
+
+def _scaled(group: Group) -> Iterator[Row]:
+    for setting in group.settings:
+        passed = setting.resolved
+        base = group.base.cost if group.base else None
+        for k in _budgets(len(setting.seeds)):
+            cost = setting.cost
+            total = one(k * cost.mean * len(group.tasks) if cost else None, Unit.DOLLARS)
+            times = k * cost.mean / base.mean if cost and base and base.mean else None
+            cells = (
+                one(k, Unit.COUNT), total, one(times, Unit.TIMES),
+                passed if k == 1 else None,
+                one(oracle(setting, k), Unit.PERCENT) if k > 1 else None,
+            )  # fmt: skip
+            yield Row((group.name, name_of(setting)), cells)
+
+
+def _budgets(seeds: int) -> list[int]:
+    """Return each k that is shown."""
+    return list(range(1, seeds + 1)) if seeds <= _MOST_ROWS else [1, 2, 3, 5, seeds]
+
+
+def oracle(setting: Setting, k: int) -> float | None:
+    """Return pass@k: 1 - C(n - c, k) / C(n, k) for a task with c of n runs resolved, the mean.
+
+    That is the paper's oracle where k = n, and its mean over all choices of k runs elsewhere.
+    """
+    shares = []
+    for runs in zip(*setting.seeds, strict=True):
+        if any(run.resolved is None for run in runs):
+            return None
+        count = len(runs)
+        failed = sum(not run.resolved for run in runs)
+        shares.append(1 - math.comb(failed, k) / math.comb(count, k))
+    return sum(shares) / len(shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Strategies of one group at the same budget.
+
+    Attributes:
+        group: The group.
+        target: The cliff, whose mean peak context is the budget.
+        settings: One a strategy that has a setting at that budget, the cliff last.
+        unmatched: For each other strategy its nearest setting.
+    """
+
+    group: Group
+    target: Setting
+    settings: tuple[Setting, ...]
+    unmatched: tuple[Setting, ...]
+
+
+def matches(group: Group) -> Iterator[Match]:
+    """Yield what may be compared at each of the cliff's thresholds, the highest first."""
+    for target in group.of(CLIFF):
+        nearest = [
+            min(
+                group.of(strategy),
+                key=lambda found: (abs(found.peak - target.peak), found.threshold),
+            )
+            for strategy in group.strategies
+            if strategy != CLIFF
+        ]
+        same = [found for found in nearest if matched(found.peak, target.peak)]
+        others = [found for found in nearest if found not in same]
+        yield Match(group, target, (*same, target), tuple(others))
+
+
+def strategies(groups: Groups) -> Table:
+    """Return Table 6: strategies compared at the same mean peak context."""
+    blocks: list[Block] = []
+    for heading, same in by_heading(drawn_in(groups, SWE, KERNELS)):
+        found: dict[int, list[Match]] = {}
+        for group in same:
+            for match in matches(group):
+                found.setdefault(match.target.threshold, []).append(match)
+        for threshold, at in sorted(found.items(), reverse=True):
+            blocks += _contest(f"{heading}, {size(threshold)}", at)
+    needs = (
+        "runs of `cliff` and of `sliding_window`, `summary` or `micro_summary` whose mean peak "
+        f"contexts lie within {MATCHED:.0%} of the cliff's"
+    )
+    made = tuple(blocks)
+    notes = (f"budgets are matched: mean peak contexts within {MATCHED:.0%} of the cliff's",)
+    shown = (*notes, *seeds_note(made)) if made else ()
+    return Table("6", "strategies at the same mean peak context", made, needs, shown)
+
+
+def _contest(heading: str, found: Sequence[Match]) -> Iterator[Block]:
+    names = dict.fromkeys(
+        one.strategy for match in found for one in match.settings if len(match.settings) > 1
+    )
+    order = [name for name in names if name != CLIFF] + [CLIFF]
+    shown = [match for match in found if len(match.settings) > 1]
+    kernels = any(run.kernels for match in shown for run in match.target.runs)
+    heads = ("Speedup", "Kernels") if kernels else ("% Resolved",)
+    columns = tuple(
+        Column(name, match.group.name) for match in shown for name in ("Mean peak", *heads, "Cost")
+    )
+    rows = []
+    for strategy in order:
+        cells: list[Value | None] = []
+        for match in shown:
+            found_ = next((s for s in match.settings if s.strategy == strategy), None)
+            cells += _outcome(found_, kernels=kernels) if found_ else [None] * (2 + len(heads))
+        rows.append(Row((strategy,), tuple(cells)))
+    notes = tuple(
+        f"{match.group.name}: {one.strategy} is not compared: its nearest mean peak is "
+        f"{one.peak / 1000:.1f}K (threshold {size(one.threshold)}), the cliff's "
+        f"{match.target.peak / 1000:.1f}K"
+        for match in found
+        for one in match.unmatched
+    )
+    if shown:
+        yield Block(heading, ("Method",), columns, told(rows), notes)
+
+
+def _outcome(setting: Setting, *, kernels: bool) -> list[Value | None]:
+    peak = setting.mean(lambda run: run.peak, Unit.TOKENS)
+    if not kernels:
+        return [peak, setting.resolved, setting.cost]
+    made = setting.mean(lambda run: len(run.kernels), Unit.MEAN)
+    return [peak, speedup(setting), made, setting.cost]
+
+
+def speedup(setting: Setting) -> Value | None:
+    """Return the geometric mean over the problems of the best kernel's speed-up, seed by seed."""
+    return over_seeds(
+        (geometric_mean(best(run.kernels) for run in seed) for seed in setting.seeds), Unit.TIMES
+    )
+
+
+def best(kernels: Iterable[Kernel]) -> float:
+    """Return the best correct speed-up, at most 10; 0.1 where none is correct."""
+    return min(max((one.speedup for one in kernels if one.correct), default=_NONE_CORRECT), _CLAMP)
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean; a value of 0 counts as that of no correct kernel."""
+    known = [max(value, _NONE_CORRECT) for value in values]
+    return math.exp(sum(map(math.log, known)) / len(known))
+
+
+def ends(groups: Groups) -> Table:
+    """Return how the runs of each setting went and ended, early ones with their median step."""
+    columns = tuple(
+        Column(name)
+        for name in ("Runs", "Steps", "Cliffs", "Mean peak", "At limit", "Early", "Median step")
+    )
+    blocks = []
+    for group in groups:
+        rows = tuple(Row((name_of(one),), tuple(_ends(one))) for one in group.settings)
+        heading = (
+            f"{group.task_set}, {group.scaffold}, {group.name}, effective window {group.window:,}"
+        )
+        if rows:
+            blocks.append(Block(heading, ("Setting",), columns, rows, tuple(_guessed(group))))
+    notes = (
+        "at limit: of steps or of time",
+        "early: ended by the window or a refusal of the provider; median step: of these runs",
+    )
+    return Table("", "Runs, and early ends", tuple(blocks), "any runs", notes if blocks else ())
+
+
+def _ends(setting: Setting) -> list[Value | None]:
+    runs = setting.runs
+    early = [run.steps for run in runs if run.early]
+    limited = sum(run.end in {STEPS, SECONDS} for run in runs)
+    return [
+        one(len(runs), Unit.COUNT),
+        setting.mean(lambda run: run.steps, Unit.MEAN),
+        setting.mean(lambda run: len(run.cliffs), Unit.MEAN),
+        one(setting.peak, Unit.TOKENS),
+        one(limited / len(runs), Unit.PERCENT),
+        one(len(early) / len(runs), Unit.PERCENT),
+        one(median(early) if early else None, Unit.MEAN),
+    ]
+
+
+def _guessed(group: Group) -> Iterator[str]:
+    names = [name_of(one) for one in group.settings if not all(run.cliffs_told for run in one.runs)]
+    if names:
+        yield f"{', '.join(names)}: each prompt shorter than the one before counts as a cliff"
+
+
+def name_of(setting: Setting) -> str:
+    """Return a setting's name: its strategy, with the threshold that it has."""
+    if setting.strategy == FULL:
+        return FULL_CONTEXT
+    if setting.threshold:
+        return f"{setting.strategy} {size(setting.threshold)}"
+    return f"{setting.strategy}, default" if setting.strategy == NATIVE else setting.strategy

@@ -1,0 +1,252 @@
+"""The paper's figures 1 and 3 to 7 from records: what each draws, and how.
+
+Curves of several strategies stand in one figure only at one budget: full context, the cliff, and
+what is matched with it (see `contests.matches`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from cuesta.core.prices import Price
+from cuesta.experiments import drawings
+from cuesta.experiments.contests import Match, best, geometric_mean, matches, name_of
+from cuesta.experiments.groups import FULL, Group, Setting
+from cuesta.experiments.record import Kernel, Record
+from cuesta.experiments.shapes import KERNELS, Groups
+from cuesta.experiments.tables import size
+from cuesta.lab.report import figures as replayed
+from cuesta.lab.report.encodings import Spec
+from cuesta.lab.report.rows import KINDS, Values
+
+NEEDS: Mapping[str, str] = {
+    "1": "checked runs whose model has a price",
+    "3": f"runs of {KERNELS} with their kernels, and a price for 3b",
+    "4": "runs whose model has a price, kept in the record",
+    "5": "any runs of `cliff`",
+    "6": "runs of `keep_all` and of `cliff` whose scaffold tells what its steps do",
+    "7": f"runs of {KERNELS} with their kernels",
+}
+"""Which runs each figure needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure.
+
+    Attributes:
+        number: Its number in the paper.
+        name: What its files are called.
+        title: What it shows, and of what.
+        spec: How it is drawn, for Vega-Lite.
+        rows: What is drawn; at least one.
+    """
+
+    number: str
+    name: str
+    title: str
+    spec: Spec
+    rows: Values
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what it shows as JSON's plain values."""
+        return {"figure": self.number, "name": self.name, "title": self.title, "rows": self.rows}
+
+
+def figures(groups: Groups) -> tuple[Figure, ...]:
+    """Return every figure that the records are enough for, in the order of the paper's numbers."""
+    made = [*_frontiers(groups)]
+    for number, group in enumerate((one for one in groups if one.settings), 1):
+        heading = f"{group.task_set}, {group.scaffold}, {group.name}"
+        made += _of_group(group, heading, f"-{number}")
+    shown = [figure for figure in made if figure.rows]
+    return tuple(sorted(shown, key=lambda figure: figure.number))
+
+
+def missing(made: Iterable[Figure]) -> dict[str, str]:
+    """Return what the figures that are not there would need, by number."""
+    there = {figure.number[0] for figure in made}
+    return {number: needs for number, needs in NEEDS.items() if number not in there}
+
+
+def _frontiers(groups: Groups) -> Iterator[Figure]:
+    found: dict[str, list[Group]] = {}
+    for group in groups:
+        found.setdefault(group.task_set, []).append(group)
+    for number, (task_set, same) in enumerate(found.items(), 1):
+        rows = [row for group in same for row in _points(group)]
+        names = list(dict.fromkeys(row["strategy"] for row in rows))
+        spec = drawings.frontier(names, list(dict.fromkeys(row["group"] for row in rows)))
+        title = f"{task_set}: success and cost a task"
+        yield Figure("1", f"figure-1-{number}", title, spec, rows)
+
+
+def _points(group: Group) -> Iterator[dict[str, Any]]:
+    for setting in group.settings:
+        resolved, cost = setting.resolved, setting.cost
+        if resolved and cost:
+            yield {
+                "group": f"{group.name}, {group.scaffold}",
+                "strategy": setting.strategy,
+                "setting": name_of(setting),
+                "threshold": setting.threshold,
+                "size": size(setting.threshold) if setting.threshold else "",
+                "cost": cost.mean,
+                "resolved": resolved.mean,
+                "low": min(resolved.seeds),
+                "high": max(resolved.seeds),
+            }
+
+
+def _of_group(group: Group, heading: str, mark: str) -> Iterator[Figure]:
+    match = max(matches(group), key=lambda one: len(one.settings), default=None)
+    if match is None:
+        return
+    budget = f"{heading}, cliff {size(match.target.threshold)}"
+    drawn = {
+        setting.strategy: setting for setting in (group.at(FULL, 0), *match.settings) if setting
+    }
+    names = list(drawn)
+    place, task = _longest(match)
+    one = {name: setting.seeds[0][place] for name, setting in drawn.items()}
+    trace = f"{budget}, task {task}"
+    yield Figure(
+        "4", f"figure-4{mark}", f"{trace}: cost by step", replayed.costs(names), list(_costs(one))
+    )
+    yield Figure(
+        "5", f"figure-5{mark}", f"{trace}: prompt by step", replayed.context(names),
+        list(_context(one)),
+    )  # fmt: skip
+    yield Figure(
+        "6", f"figure-6{mark}", f"{budget}: steps beyond full context",
+        drawings.extra_steps([name for name in names if name != FULL]), list(_extra(drawn)),
+    )  # fmt: skip
+    if any(run.kernels for setting in drawn.values() for run in setting.runs):
+        yield from _speedups(drawn, budget, mark)
+
+
+def _speedups(drawn: Mapping[str, Setting], budget: str, mark: str) -> Iterator[Figure]:
+    names = list(drawn)
+    for number, field, title, rows in (
+        ("3a", "step", "step (model call)", _by_step(drawn, priced=False)),
+        ("3b", "cost", "cost a problem (US$, perfect cache)", _by_step(drawn, priced=True)),
+        ("7", "kernel", "kernels written", _by_kernel(drawn)),
+    ):
+        spec = drawings.trend(names, field, title)
+        yield Figure(
+            number, f"figure-{number}{mark}", f"{budget}: speed-up by {field}", spec, list(rows)
+        )
+
+
+def _longest(match: Match) -> tuple[int, str]:
+    """Return the task whose steps are shown: the cliff's longest run of its first seed."""
+    runs = match.target.seeds[0]
+    place = max(range(len(runs)), key=lambda i: (runs[i].steps, -i))
+    return place, runs[place].cell.task
+
+
+def _context(runs: Mapping[str, Record]) -> Iterator[dict[str, Any]]:
+    for strategy, run in runs.items():
+        for step, tokens in enumerate(run.prompts, 1):
+            yield {"step": step, "strategy": strategy, "tokens": tokens}
+
+
+def _costs(runs: Mapping[str, Record]) -> Iterator[dict[str, Any]]:
+    for strategy, run in runs.items():
+        for step, (cached, other) in enumerate(step_costs(run), 1):
+            yield {"step": step, "strategy": strategy, "cached": cached, "total": cached + other}
+
+
+def step_costs(run: Record) -> list[tuple[float, float]]:
+    """Return what each of the agent's steps cost by the paper's perfect cache, in US dollars.
+
+    A call that asks for a summary is paid with the step behind it, or the last one.
+
+    Returns:
+        For each step what its cached tokens cost, and what the others and the answer did; empty
+        where the record has no price.
+    """
+    if run.price is None:
+        return []
+    costs: list[tuple[float, float]] = []
+    before = 0
+    owed = (0.0, 0.0)
+    calls = run.calls
+    for prompt, output, ours in zip(calls.prompt, calls.output, calls.ours, strict=True):
+        cached = before if prompt >= before else 0
+        before = prompt
+        owed = _sum(owed, _paid(run.price, prompt - cached, cached, output))
+        if not ours:
+            costs.append(owed)
+            owed = (0.0, 0.0)
+    if costs:
+        costs[-1] = _sum(costs[-1], owed)
+    return costs
+
+
+def _paid(price: Price, new: int, cached: int, output: int) -> tuple[float, float]:
+    return cached * price.cache_read / 1e6, (new * price.input + output * price.output) / 1e6
+
+
+def _sum(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _extra(drawn: Mapping[str, Setting]) -> Iterator[dict[str, Any]]:
+    base = drawn.get(FULL)
+    known = {name: _kinds(setting) for name, setting in drawn.items()}
+    if base is None or not known[FULL]:
+        return
+    for strategy, each in known.items():
+        if strategy == FULL or not each:
+            continue
+        for kind, steps in each.items():
+            yield {
+                "strategy": strategy, "kind": kind, "each": steps, "more": steps - known[FULL][kind]
+            }  # fmt: skip
+
+
+def _kinds(setting: Setting) -> dict[str, float]:
+    """Return the steps a task by what they do, and all of them; empty where it is not known."""
+    runs = setting.runs
+    if not all(run.calls.kinds for run in runs):
+        return {}
+    letters = [
+        letter
+        for run in runs
+        for letter, ours in zip(run.calls.kinds, run.calls.ours, strict=True)
+        if not ours
+    ]
+    each = {kind: letters.count(letter) / len(runs) for letter, kind in KINDS.items()}
+    return {"all": len(letters) / len(runs), **each}
+
+
+def _by_step(drawn: Mapping[str, Setting], *, priced: bool) -> Iterator[dict[str, Any]]:
+    """Yield the speed-up after each step, with the mean cost; ended runs stand still."""
+    for strategy, setting in drawn.items():
+        runs = setting.runs
+        spent = [list(accumulate(map(sum, step_costs(run)))) for run in runs]
+        if priced and not all(spent):
+            continue
+        for step in range(max(run.steps for run in runs)):
+            speed = _speed([[k for k in run.kernels if k.step <= step] for run in runs])
+            row = {"step": step + 1, "strategy": strategy, "speedup": speed}
+            if priced:
+                row["cost"] = sum(one[min(step, len(one) - 1)] for one in spent) / len(runs)
+            yield row
+
+
+def _by_kernel(drawn: Mapping[str, Setting]) -> Iterator[dict[str, Any]]:
+    """Yield the speed-up after each kernel written."""
+    for strategy, setting in drawn.items():
+        runs = setting.runs
+        for count in range(1, max(len(run.kernels) for run in runs) + 1):
+            speed = _speed([run.kernels[:count] for run in runs])
+            yield {"kernel": count, "strategy": strategy, "speedup": speed}
+
+
+def _speed(kernels: Sequence[Sequence[Kernel]]) -> float:
+    return geometric_mean(map(best, kernels))
