@@ -24,8 +24,7 @@ def lines(report: Report) -> Iterator[str]:
     for table in report.tables:
         yield from _table(table)
         yield ""
-    for figure in report.figures:
-        yield from _wrapped(f"Figure {figure.number}. {figure.title}: {figure.name}")
+    yield from wrapped(_figures(report), WIDTH)
     for number, needs in report.wanting.items():
         yield from _wrapped(f"Figure {number} needs {needs}")
     notes = report.notes()
@@ -34,6 +33,13 @@ def lines(report: Report) -> Iterator[str]:
         yield "Kept apart"
         for note in notes:
             yield from _wrapped(note)
+
+
+def _figures(report: Report) -> str:
+    if not report.figures:
+        return "No figure can be drawn."
+    numbers = ", ".join(dict.fromkeys(figure.number for figure in report.figures))
+    return f"Figures {numbers} ({len(report.figures)} in all): `--figures DIR` or `--html FILE`"
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -61,11 +67,10 @@ def _block(block: Block) -> Iterator[str]:
     nested = len(block.labels) > 1
     last = [row.labels[-1] for row in block.rows]
     label = min(max(cells(one) for one in [*last, block.labels[-1]]) + 2 * nested, _MOST_LABEL)
-    widths = [
-        max(map(len, [*column.name.split(), *_texts(block, number)])) + 1
-        for number, column in enumerate(block.columns)
-    ]
-    for part in _parts(block.columns, widths, WIDTH - label):
+    widths = _widths(block)
+    for number, part in enumerate(_parts(block.columns, widths, WIDTH - label)):
+        if number:
+            yield ""
         yield from _heads(block, part, widths, label)
         above: tuple[str, ...] = ()
         for row in block.rows:
@@ -73,14 +78,32 @@ def _block(block: Block) -> Iterator[str]:
                 above = row.labels[:-1]
                 yield fitted(", ".join(above), WIDTH).rstrip()
             own = fitted("  " * nested + row.labels[-1], label)
-            yield own + _line([_mean(row.cells[i]) for i in part], part, block.columns, widths)
+            yield own + _line([_mean(row.cells[i]) for i in part], part, widths)
             spreads = [_spread(row.cells[i]) for i in part]
             if any(spreads):
-                yield fitted("  " * nested + "  sd", label) + _line(spreads, part, block.columns, widths)
+                yield fitted("  " * nested + "  sd", label) + _line(spreads, part, widths)
+
+
+def _widths(block: Block) -> list[int]:
+    """Return how wide each column is, with the blank before it; a common head fits as well."""
+    columns = block.columns
+    widths = [
+        max(map(len, [*column.name.split(), *_texts(block, number)])) + 1
+        for number, column in enumerate(columns)
+    ]
+    for name, same in groupby(range(len(columns)), key=lambda i: columns[i].over):
+        found = list(same)
+        if name:
+            widths[found[0]] += max(0, cells(name) + 1 - sum(widths[i] for i in found))
+    return widths
 
 
 def _texts(block: Block, number: int) -> list[str]:
-    return [text for row in block.rows for text in (_mean(row.cells[number]), _spread(row.cells[number]))]
+    return [
+        text
+        for row in block.rows
+        for text in (_mean(row.cells[number]), _spread(row.cells[number]))
+    ]
 
 
 def _mean(value: Value | None) -> str:
@@ -92,51 +115,33 @@ def _spread(value: Value | None) -> str:
 
 
 def _parts(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
-    """Return the columns that stand beside each other, by number; those of one head stay together."""
+    """Return the columns that stand beside each other, by number; one head stays together."""
     parts: list[list[int]] = [[]]
     for _, same in groupby(range(len(columns)), key=lambda i: columns[i].over or str(i)):
         found = list(same)
-        used = sum(widths[i] for i in parts[-1] + found) + _gaps(parts[-1] + found, columns)
+        used = sum(widths[i] for i in parts[-1] + found)
         if parts[-1] and used > room:
             parts.append([])
         parts[-1] += found
     return parts
 
 
-def _gaps(part: Sequence[int], columns: Sequence[Column]) -> int:
-    return sum(_opens(place, part, columns) for place in range(len(part)))
+def _line(texts: Sequence[str], part: Sequence[int], widths: Sequence[int]) -> str:
+    return "".join(f"{text:>{widths[i]}}" for text, i in zip(texts, part, strict=True)).rstrip()
 
 
-def _opens(place: int, part: Sequence[int], columns: Sequence[Column]) -> bool:
-    """Tell whether a column is the first of a common head."""
-    over = columns[part[place]].over
-    return bool(over) and (place == 0 or columns[part[place - 1]].over != over)
-
-
-def _line(
-    texts: Sequence[str], part: Sequence[int], columns: Sequence[Column], widths: Sequence[int]
-) -> str:
-    shown = (
-        " " * _opens(place, part, columns) + f"{text:>{widths[i]}}"
-        for place, (text, i) in enumerate(zip(texts, part, strict=True))
-    )
-    return "".join(shown).rstrip()
-
-
-def _heads(
-    block: Block, part: Sequence[int], widths: Sequence[int], label: int
-) -> Iterator[str]:
+def _heads(block: Block, part: Sequence[int], widths: Sequence[int], label: int) -> Iterator[str]:
     columns = block.columns
     if any(columns[i].over for i in part):
         over = ""
         for name, same in groupby(part, key=lambda i: columns[i].over):
             room = sum(widths[i] for i in same)
-            over += f"  {fitted(name, room - 1).rstrip():^{room - 1}}"
+            over += f"{fitted(name, room - 1).rstrip():>{room}}"
         yield f"{'':{label}}{over}".rstrip()
     words = [columns[i].name.split() for i in part]
     depth = max(map(len, words))
     for level in range(depth):
         texts = [(["", "", ""][: depth - len(one)] + one)[level] for one in words]
         own = fitted(block.labels[-1] if level == depth - 1 else "", label)
-        yield (own + _line(texts, part, columns, widths)).rstrip()
-    yield "-" * (label + sum(widths[i] for i in part) + _gaps(part, columns))
+        yield (own + _line(texts, part, widths)).rstrip()
+    yield "-" * (label + sum(widths[i] for i in part))

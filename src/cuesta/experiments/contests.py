@@ -13,6 +13,7 @@ from cuesta.experiments.shapes import (
     FULL_CONTEXT,
     KERNELS,
     MATCHED,
+    NAMES,
     SWE,
     TERMINAL,
     Groups,
@@ -42,7 +43,7 @@ def best_of_k(groups: Groups, number: str) -> Table:
     """
     benchmark = TERMINAL if number == "4" else SWE
     columns = (
-        Column("k"), Column("Cost (USD)"), Column("Cost, times"), Column("pass@1"), Column("Oracle")
+        Column("k"), Column("Cost (USD)"), Column("Times full"), Column("pass@1"), Column("Oracle")
     )  # fmt: skip
     blocks = []
     for heading, same in by_heading(drawn_in(groups, benchmark)):
@@ -55,7 +56,7 @@ def best_of_k(groups: Groups, number: str) -> Table:
     )
     made = tuple(blocks)
     notes = ("Practical and Gain need a selector: no column", *seeds_note(made))
-    return Table(number, f"{benchmark}: best of k runs", made, needs, notes if made else ())
+    return Table(number, f"Best of k runs ({NAMES[benchmark]})", made, needs, notes if made else ())
 
 
 def _times(groups: Groups) -> tuple[str, ...]:
@@ -63,12 +64,14 @@ def _times(groups: Groups) -> tuple[str, ...]:
     tasks = " or ".join(f"{count:,}" for count in counts)
     return (
         f"Cost (USD): of all {tasks} tasks, k runs each, perfect cache",
-        "Cost, times: of one run each at full context",
+        "Times full: of the cost of one run each at full context",
     )
 
 
 def _scaled(group: Group) -> Iterator[Row]:
-    for setting in group.settings:
+    """Yield the rows of a group: full context and the cliff, as in the paper, by k."""
+    shown = (one for one in group.settings if one == group.base or one.strategy == CLIFF)
+    for setting in shown:
         passed = setting.resolved
         base = group.base.cost if group.base else None
         for k in _budgets(len(setting.seeds)):
@@ -145,7 +148,7 @@ def strategies(groups: Groups) -> Table:
             for match in matches(group):
                 found.setdefault(match.target.threshold, []).append(match)
         for threshold, at in sorted(found.items(), reverse=True):
-            blocks += _contest(f"{heading}, {size(threshold)}", at)
+            blocks += _contest(f"{heading}, cliff {size(threshold)}", at)
     needs = (
         "runs of `cliff` and of `sliding_window`, `summary` or `micro_summary` whose mean peak "
         f"contexts lie within {MATCHED:.0%} of the cliff's"
@@ -153,7 +156,7 @@ def strategies(groups: Groups) -> Table:
     made = tuple(blocks)
     notes = (f"budgets are matched: mean peak contexts within {MATCHED:.0%} of the cliff's",)
     shown = (*notes, *seeds_note(made)) if made else ()
-    return Table("6", "strategies at the same mean peak context", made, needs, shown)
+    return Table("6", "Strategies at the same mean peak context", made, needs, shown)
 
 
 def _contest(heading: str, found: Sequence[Match]) -> Iterator[Block]:

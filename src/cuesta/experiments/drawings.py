@@ -7,64 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cuesta.lab.report.encodings import DOLLARS, GREY, ROWS, Spec, colour
+from cuesta.lab.report.encodings import DOLLARS, ROWS, Spec, colour
 from cuesta.lab.report.rows import KINDS
 
 _HEIGHT = 320
 
 
-def frontier(strategies: Sequence[str], groups: Sequence[str]) -> Spec:
+def frontier(strategies: Sequence[str]) -> Spec:
     """Success by cost a task, a point a setting, thresholds of one strategy joined."""
+    scale = {"zero": False, "nice": False, "padding": 28}
     x: Spec = {"field": "cost", "type": "quantitative", "title": "cost a task (US$, perfect cache)"}
-    x |= {"axis": {"labelExpr": DOLLARS}, "scale": {"zero": False, "padding": 24}}
+    x |= {"axis": {"labelExpr": DOLLARS, "tickCount": 8}, "scale": scale}
     y: Spec = {"field": "resolved", "type": "quantitative", "title": "tasks resolved"}
-    y |= {"axis": {"format": ".0%"}, "scale": {"zero": False, "padding": 24}}
+    y |= {"axis": {"format": ".0%", "tickCount": 8}, "scale": scale}
     paint = colour(strategies)
-    line = {"strategy": paint, "detail": {"field": "group"}}
-    shape: Spec = {"field": "group", "type": "nominal", "title": None}
-    shape |= {"scale": {"domain": list(groups)}, "legend": {"symbolFillColor": GREY}}
+    here = {"x": x, "y": y, "color": paint}
     tooltip = [
-        {"field": "group"},
         {"field": "setting"},
         {"field": "cost", "title": "cost, US$", "format": ".4f"},
         {"field": "resolved", "format": ".1%"},
         {"field": "low", "title": "lowest seed", "format": ".1%"},
         {"field": "high", "title": "highest seed", "format": ".1%"},
     ]
-    point = {"x": x, "y": y, "color": paint, "tooltip": tooltip}
-    if len(groups) > 1:
-        point["shape"] = shape
     return {
         "data": ROWS,
         "height": _HEIGHT,
         "layer": [
             {
                 "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.6},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": line["strategy"],
-                    "detail": line["detail"],
-                    "order": {"field": "threshold", "type": "quantitative"},
-                },
+                "encoding": {**here, "order": {"field": "threshold", "type": "quantitative"}},
             },
             {
                 "transform": [{"filter": "datum.high > datum.low"}],
-                "mark": {"type": "rule", "strokeWidth": 1.5},
-                "encoding": {
-                    "x": x,
-                    "y": {**y, "field": "low"},
-                    "y2": {"field": "high"},
-                    "color": paint,
-                },
+                "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.5},
+                "encoding": {**here, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
             },
             {
                 "mark": {"type": "point", "size": 90, "filled": True, "opacity": 1},
-                "encoding": point,
+                "encoding": {**here, "tooltip": tooltip},
             },
             {
-                "mark": {"type": "text", "align": "left", "dx": 9, "dy": -9},
-                "encoding": {"x": x, "y": y, "text": {"field": "size"}},
+                "mark": {"type": "text", "align": "left", "dx": 8, "dy": -8},
+                "encoding": {**here, "text": {"field": "size"}},
             },
         ],
     }

@@ -6,6 +6,7 @@ what is matched with it (see `contests.matches`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -31,6 +32,8 @@ NEEDS: Mapping[str, str] = {
     "7": f"runs of {KERNELS} with their kernels",
 }
 """Which runs each figure needs."""
+_SLACK = 0.01
+_WORD = re.compile(r"[A-Za-z0-9.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,8 @@ class Figure:
 
 def figures(groups: Groups) -> tuple[Figure, ...]:
     """Return every figure that the records are enough for, in the order of the paper's numbers."""
-    made = [*_frontiers(groups)]
-    for number, group in enumerate((one for one in groups if one.settings), 1):
-        heading = f"{group.task_set}, {group.scaffold}, {group.name}"
-        made += _of_group(group, heading, f"-{number}")
-    shown = [figure for figure in made if figure.rows]
-    return tuple(sorted(shown, key=lambda figure: figure.number))
+    made = [figure for group in groups for figure in _of_group(group) if figure.rows]
+    return tuple(sorted(made, key=lambda figure: (figure.number, figure.name)))
 
 
 def missing(made: Iterable[Figure]) -> dict[str, str]:
@@ -72,24 +71,11 @@ def missing(made: Iterable[Figure]) -> dict[str, str]:
     return {number: needs for number, needs in NEEDS.items() if number not in there}
 
 
-def _frontiers(groups: Groups) -> Iterator[Figure]:
-    found: dict[str, list[Group]] = {}
-    for group in groups:
-        found.setdefault(group.task_set, []).append(group)
-    for number, (task_set, same) in enumerate(found.items(), 1):
-        rows = [row for group in same for row in _points(group)]
-        names = list(dict.fromkeys(row["strategy"] for row in rows))
-        spec = drawings.frontier(names, list(dict.fromkeys(row["group"] for row in rows)))
-        title = f"{task_set}: success and cost a task"
-        yield Figure("1", f"figure-1-{number}", title, spec, rows)
-
-
 def _points(group: Group) -> Iterator[dict[str, Any]]:
     for setting in group.settings:
         resolved, cost = setting.resolved, setting.cost
         if resolved and cost:
             yield {
-                "group": f"{group.name}, {group.scaffold}",
                 "strategy": setting.strategy,
                 "setting": name_of(setting),
                 "threshold": setting.threshold,
@@ -101,34 +87,46 @@ def _points(group: Group) -> Iterator[dict[str, Any]]:
             }
 
 
-def _of_group(group: Group, heading: str, mark: str) -> Iterator[Figure]:
-    match = max(matches(group), key=lambda one: len(one.settings), default=None)
-    if match is None:
-        return
-    budget = f"{heading}, cliff {size(match.target.threshold)}"
-    drawn = {
-        setting.strategy: setting for setting in (group.at(FULL, 0), *match.settings) if setting
-    }
+def _of_group(group: Group) -> Iterator[Figure]:
+    heading = f"{group.task_set}, {group.scaffold}, {group.name}"
+    file = "-".join(_WORD.findall(f"{group.model} {group.task_set} {group.scaffold} {group.mark}"))
+    points = list(_points(group))
+    spec = drawings.frontier(list(dict.fromkeys(point["strategy"] for point in points)))
+    yield Figure("1", f"figure-1-{file}", f"{heading}: success and cost a task", spec, points)
+    match = max(matches(group), key=_telling, default=None)
+    if match is not None:
+        full = group.at(FULL, 0)
+        shown = [*([full] if full else []), *match.settings]
+        drawn = {setting.strategy: setting for setting in shown}
+        budget = f"{heading}, cliff {size(match.target.threshold)}"
+        yield from _traces(drawn, match, budget, file)
+        yield from _speedups(drawn, budget, file)
+
+
+def _telling(match: Match) -> tuple[int, float, int]:
+    """Order budgets by how much they show: many strategies, cliffs at all, long epochs."""
+    runs = match.target.runs
+    cliffs = sum(len(run.cliffs) for run in runs) / len(runs)
+    return len(match.settings), min(cliffs, 1.0), match.target.threshold
+
+
+def _traces(drawn: Mapping[str, Setting], match: Match, budget: str, file: str) -> Iterator[Figure]:
     names = list(drawn)
     place, task = _longest(match)
     one = {name: setting.seeds[0][place] for name, setting in drawn.items()}
     trace = f"{budget}, task {task}"
-    yield Figure(
-        "4", f"figure-4{mark}", f"{trace}: cost by step", replayed.costs(names), list(_costs(one))
-    )
-    yield Figure(
-        "5", f"figure-5{mark}", f"{trace}: prompt by step", replayed.context(names),
-        list(_context(one)),
-    )  # fmt: skip
-    yield Figure(
-        "6", f"figure-6{mark}", f"{budget}: steps beyond full context",
-        drawings.extra_steps([name for name in names if name != FULL]), list(_extra(drawn)),
-    )  # fmt: skip
-    if any(run.kernels for setting in drawn.values() for run in setting.runs):
-        yield from _speedups(drawn, budget, mark)
+    others = [name for name in names if name != FULL]
+    for number, title, spec, rows in (
+        ("4", f"{trace}: cost by step", replayed.costs(names), _costs(one)),
+        ("5", f"{trace}: prompt by step", replayed.context(names), _context(one)),
+        ("6", f"{budget}: steps beyond full context", drawings.extra_steps(others), _extra(drawn)),
+    ):
+        yield Figure(number, f"figure-{number}-{file}", title, spec, list(rows))
 
 
-def _speedups(drawn: Mapping[str, Setting], budget: str, mark: str) -> Iterator[Figure]:
+def _speedups(drawn: Mapping[str, Setting], budget: str, file: str) -> Iterator[Figure]:
+    if not any(run.kernels for setting in drawn.values() for run in setting.runs):
+        return
     names = list(drawn)
     for number, field, title, rows in (
         ("3a", "step", "step (model call)", _by_step(drawn, priced=False)),
@@ -136,9 +134,8 @@ def _speedups(drawn: Mapping[str, Setting], budget: str, mark: str) -> Iterator[
         ("7", "kernel", "kernels written", _by_kernel(drawn)),
     ):
         spec = drawings.trend(names, field, title)
-        yield Figure(
-            number, f"figure-{number}{mark}", f"{budget}: speed-up by {field}", spec, list(rows)
-        )
+        name, about = f"figure-{number}-{file}", f"{budget}: speed-up by {field}"
+        yield Figure(number, name, about, spec, list(rows))
 
 
 def _longest(match: Match) -> tuple[int, str]:
@@ -167,7 +164,8 @@ def step_costs(run: Record) -> list[tuple[float, float]]:
 
     Returns:
         For each step what its cached tokens cost, and what the others and the answer did; empty
-        where the record has no price.
+        where the record has no price, or where conversations beside each other had caches of their
+        own, so that the steps in a row do not add up to the run's cost.
     """
     if run.price is None:
         return []
@@ -184,7 +182,8 @@ def step_costs(run: Record) -> list[tuple[float, float]]:
             owed = (0.0, 0.0)
     if costs:
         costs[-1] = _sum(costs[-1], owed)
-    return costs
+    whole = run.perfect_cost or 0.0
+    return costs if abs(sum(map(sum, costs)) - whole) <= _SLACK * whole else []
 
 
 def _paid(price: Price, new: int, cached: int, output: int) -> tuple[float, float]:

@@ -92,7 +92,9 @@ def _table(table: Table) -> str:
 def _block(block: Block) -> str:
     over = [(name, len(list(same))) for name, same in groupby(one.over for one in block.columns)]
     heads = "".join(f"<th class=over colspan={count}>{escape(name)}</th>" for name, count in over)
-    first = f"<tr><th colspan={len(block.labels)}></th>{heads}</tr>" if any(o for o, _ in over) else ""
+    first = (
+        f"<tr><th colspan={len(block.labels)}></th>{heads}</tr>" if any(o for o, _ in over) else ""
+    )
     names = "".join(f"<th class=text>{escape(name)}</th>" for name in block.labels)
     names += "".join(f"<th>{escape(column.name)}</th>" for column in block.columns)
     rows = "".join(f"<tr>{_labels(row.labels)}{_cells(row.cells)}</tr>" for row in block.rows)
@@ -110,7 +112,11 @@ def _labels(labels: Iterable[str]) -> str:
 def _cells(cells: Cells) -> str:
     told = []
     for cell in cells:
-        spread = f"<small>\N{PLUS-MINUS SIGN} {escape(cell.spread)}</small>" if cell and cell.spread else ""
+        spread = (
+            f"<small>\N{PLUS-MINUS SIGN} {escape(cell.spread)}</small>"
+            if cell and cell.spread
+            else ""
+        )
         told.append(f"<td>{escape(cell.text) if cell else DASH}{spread}</td>")
     return "".join(told)
 

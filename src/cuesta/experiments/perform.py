@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cuesta.core.errors import CuestaError
-from cuesta.core.prices import PriceBook
+from cuesta.core.errors import CuestaError, UnknownModelError
+from cuesta.core.prices import Price, PriceBook
 from cuesta.experiments.account import account
 from cuesta.experiments.own.crew import Crew
 from cuesta.experiments.record import ERROR, Cell, Record
@@ -102,4 +103,11 @@ def _record(task: Task, performed: Performed, at: float) -> Record:
         attempt=task.attempt,
         at=round(at, 3),
         versions=performed.versions,
+        price=_price(task.book, cell.model),
     )
+
+
+def _price(book: PriceBook, model: str) -> Price | None:
+    with suppress(UnknownModelError):
+        return book.price(model)
+    return None

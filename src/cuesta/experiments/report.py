@@ -34,9 +34,7 @@ class Report:
         """Return what was kept apart, and what counts for nothing, in words."""
         told = [in_words(apart) for apart in self.grouped.apart]
         if self.grouped.broken:
-            told.append(
-                f"{self.grouped.broken:,} runs ended in an error of their own and count for nothing"
-            )
+            told.append(_broken(self.grouped.broken))
         told += [
             f"{group.task_set}, {group.scaffold}, {group.name}: no task that all settings have"
             for group in self.grouped.groups
@@ -80,3 +78,9 @@ def in_words(apart: Apart) -> str:
         f"{apart.task_set}, {apart.scaffold}: {groups} are kept apart, for they differ in "
         + "; ".join(apart.why)
     )
+
+
+def _broken(runs: int) -> str:
+    if runs == 1:
+        return "1 run ended in an error of its own and counts for nothing"
+    return f"{runs:,} runs ended in errors of their own and count for nothing"

@@ -13,16 +13,18 @@ from cuesta.experiments.groups import CLIFF, FULL, Group, Setting
 from cuesta.experiments.record import NATIVE
 from cuesta.experiments.spread import Unit, Value, change, one, over_seeds
 from cuesta.experiments.tables import Block, Column, Row, Table, seeds_note, size, told
+from cuesta.lab.report.numbers import counted
 
 Groups: TypeAlias = "Sequence[Group]"
 
 TERMINAL, SWE, KERNELS = "terminal-bench", "swe-bench", "kernelbench"
 _PAPER = (TERMINAL, SWE, KERNELS)
+NAMES = {TERMINAL: "Terminal-Bench, and tasks of your own", SWE: "SWE-bench, and tasks of your own"}
 FULL_CONTEXT = "Full context"
 MATCHED = 0.1
 """Mean peak contexts that differ by no more than this part count as the same budget."""
 
-_SUCCESS = "success and cost a task, by threshold"
+_SUCCESS = "Success and cost a task, by threshold"
 _OWN_DEFAULT = "full context: the scaffold's own default"
 
 
@@ -67,7 +69,8 @@ def success(groups: Groups, number: str) -> Table:
         if (block := _success(heading, same, every=number == "2")) is not None
     )
     needs = f"runs of {what} with `keep_all`, and with `cliff` at one threshold or more"
-    return Table(number, f"{benchmark}: {_SUCCESS}", blocks, needs, seeds_note(blocks))
+    title = f"{_SUCCESS} ({NAMES[benchmark]})"
+    return Table(number, title, blocks, needs, seeds_note(blocks))
 
 
 def _success(heading: str, groups: Groups, *, every: bool) -> Block | None:
@@ -84,7 +87,8 @@ def _success(heading: str, groups: Groups, *, every: bool) -> Block | None:
             shown = [_full(group, strategy), *(group.at(strategy, t) for t in thresholds)]
             pairs = ((one.resolved, one.cost) if one else (None, None) for one in shown)
             cells = tuple(cell for pair in pairs for cell in pair)
-            rows.append(Row((group.name, strategy), cells))
+            label = FULL_CONTEXT if strategy == FULL else strategy
+            rows.append(Row((group.name, label), cells))
     kept = told(rows)
     notes = [*_defaults(groups), *_unlike(groups, thresholds)] if every else _defaults(groups)
     return _block(heading, ("Model", "Compaction"), columns, kept, [*_tasks(groups), *notes])
@@ -113,7 +117,7 @@ def billed(groups: Groups) -> Table:
         "and of `cliff` at one threshold or more"
     )
     made = tuple(blocks)
-    return Table("8", "real cost a task and cache hits", made, needs, seeds_note(made))
+    return Table("8", "Real cost a task, and cache hits", made, needs, seeds_note(made))
 
 
 def _billed(group: Group, thresholds: Sequence[int]) -> Iterator[Value | None]:
@@ -146,7 +150,7 @@ def durations(groups: Groups) -> Table:
     needs = "runs of openhands on swe-bench-verified with `keep_all`, and with `cliff` at 32K"
     made = tuple(blocks)
     notes = ("cost change: of the cost as billed", *seeds_note(made))
-    return Table("10", "wall time a task", made, needs, notes if made else ())
+    return Table("10", "Wall time a task", made, needs, notes if made else ())
 
 
 def _durations(group: Group, thresholds: Sequence[int]) -> Iterator[Value | None]:
@@ -179,7 +183,7 @@ def hours(groups: Groups) -> Table:
         "`keep_all`, and with `cliff` at one threshold or more"
     )
     made = tuple(blocks)
-    return Table("11", "run time of all tasks together", made, needs, seeds_note(made))
+    return Table("11", "Run time of all tasks together", made, needs, seeds_note(made))
 
 
 def _seconds(setting: Setting | None) -> Value | None:
@@ -223,9 +227,10 @@ def _tasks(groups: Groups) -> list[str]:
     """Say over how many tasks each row is, and what was left out of it."""
     told_: dict[str, list[str]] = defaultdict(list)
     for group in groups:
-        count = f"over {len(group.tasks):,} task{'s' if len(group.tasks) != 1 else ''}"
+        count = f"over {counted(len(group.tasks), 'task')}"
         if group.left_out:
-            count += f"; {group.left_out:,} runs left out, whose task or seed another setting lacks"
+            runs = counted(group.left_out, "run")
+            count += f"; {runs} left out, whose task or seed another setting lacks"
         told_[count].append(group.name)
     if len(told_) == 1:
         return list(told_)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
-from cuesta.lab.report.numbers import dollars, short
+from cuesta.lab.report.numbers import short
 
 _HOURS = 7_200
 """Seconds from which on hours are easier to read."""
+_DIGITS = ((10, 2), (0.01, 3), (1e-9, 5))
+"""From how many dollars on how many digits behind the point are shown."""
 
 
 class Unit(Enum):
@@ -25,6 +28,17 @@ class Unit(Enum):
     COUNT = "count"
     MEAN = "mean"
     TIMES = "times"
+
+
+_PLAIN: Mapping[Unit, Callable[[float], str]] = MappingProxyType(
+    {
+        Unit.PERCENT: lambda part: f"{100 * part:.1f}%",
+        Unit.CHANGE: lambda part: f"{100 * part:+.0f}%",
+        Unit.COUNT: lambda number: f"{number:,.0f}",
+        Unit.MEAN: lambda number: f"{number:,.1f}",
+        Unit.TIMES: lambda times: f"{times:.2f}x",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +66,13 @@ class Value:
     @property
     def text(self) -> str:
         """The mean, rounded to what can be read."""
-        return _text(self.mean, self.unit)
+        mark = "$" if self.unit is Unit.DOLLARS else ""
+        return mark + _text(self.mean, self.unit, self.mean)
 
     @property
     def spread(self) -> str:
-        """The standard deviation likewise; empty with one seed."""
-        return "" if self.deviation is None else _text(self.deviation, self.unit)
+        """The standard deviation, rounded like the mean; empty with one seed."""
+        return "" if self.deviation is None else _text(self.deviation, self.unit, self.mean)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that there is to say of it, as JSON's plain values."""
@@ -91,28 +106,24 @@ def change(value: Value | None, base: Value | None) -> Value | None:
     return Value((value.mean / base.mean - 1,), Unit.CHANGE)
 
 
-def _text(number: float, unit: Unit) -> str:
-    match unit:
-        case Unit.PERCENT:
-            return f"{100 * number:.1f}%"
-        case Unit.CHANGE:
-            return f"{100 * number:+.0f}%"
-        case Unit.DOLLARS:
-            return dollars(number)
-        case Unit.TOKENS:
-            return short(number)
-        case Unit.SECONDS:
-            return _time(number)
-        case Unit.COUNT:
-            return f"{number:,.0f}"
-        case Unit.MEAN:
-            return f"{number:,.1f}"
-        case Unit.TIMES:
-            return f"{number:.2f}x"
+def _text(number: float, unit: Unit, beside: float) -> str:
+    """Return a number as text, with as many digits as the mean beside it needs."""
+    if unit is Unit.TOKENS:
+        return short(number)
+    if unit is Unit.SECONDS:
+        return _time(number, beside)
+    if unit is Unit.DOLLARS:
+        return f"{number:,.{_digits(beside)}f}"
+    return _PLAIN[unit](number)
 
 
-def _time(seconds: float) -> str:
+def _digits(dollars: float) -> int:
+    """Return how many digits behind the point tell dollars apart."""
+    return next((digits for least, digits in _DIGITS if abs(dollars) >= least), 3)
+
+
+def _time(seconds: float, beside: float) -> str:
     """Return seconds as the paper's Table 10 has them, or hours as its Table 11 does."""
-    if seconds >= _HOURS:
-        return f"{seconds / 3600:,.1f} h"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2f} s"
+    if beside >= _HOURS:
+        return f"{seconds / 3600:,.1f}h"
+    return f"{seconds:.0f}s" if beside >= 10 else f"{seconds:.2f}s"
