@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from cuesta.dialects.registry import DIALECTS
 from cuesta.exchange.engine import Engine
@@ -93,7 +93,7 @@ class _Loop:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="gate", daemon=True)
 
-    def __enter__(self) -> _Loop:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from operator import add
 
 from cuesta.core.errors import UnknownModelError
@@ -113,7 +114,7 @@ def _calls(events: Sequence[TraceEvent]) -> Iterator[_Call]:
 
 def _drops(calls: Sequence[_Call]) -> tuple[int, ...]:
     """Return the calls whose prompt is shorter than the one before."""
-    pairs = enumerate(zip(calls, calls[1:], strict=False), 1)
+    pairs = enumerate(pairwise(calls), 1)
     return tuple(i for i, (before, call) in pairs if call.prompt < before.prompt)
 
 

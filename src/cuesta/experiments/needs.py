@@ -27,10 +27,10 @@ class Need:
     how: str
 
 
-def key(variable: str, model: str) -> Need:
+def key(variable: str) -> Need:
     """Return the need of a provider's key in the environment."""
     return Need(
-        f"a key for {model} in {variable}",
+        f"a key of the models' provider in {variable}",
         bool(os.environ.get(variable)),
         f"export {variable}=...",
     )

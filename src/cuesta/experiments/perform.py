@@ -59,7 +59,7 @@ def perform(task: Task) -> dict[str, Any]:
         performed = SCAFFOLDS[task.cell.scaffold].perform(run)
     except (CuestaError, OSError) as error:
         seconds = round(time.monotonic() - began, 3)
-        performed = Performed(None, ERROR, str(error), (), seconds, True, "", run.window, {})  # noqa: FBT003 - a failed run
+        performed = Performed(None, ERROR, str(error), (), seconds, True, "", run.window, {})
     return _record(task, performed, at).to_dict()
 
 

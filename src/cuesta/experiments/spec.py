@@ -25,6 +25,8 @@ from cuesta.strategies.names import NAMES
 STRATEGIES = (*NAMES, NATIVE)
 ROUTES = ("", "proxy", "adapter")
 WITHOUT_THRESHOLD = frozenset({"keep_all"})
+WITH_NATIVE = frozenset({"terminus-2", "claude-code"})
+"""Scaffolds that compact by themselves."""
 _SHIPPED = "specs"
 _LEAST_THRESHOLD = 1_000
 _LEAST_WINDOW = 4_000
@@ -98,9 +100,7 @@ class Block:
         for seed in self.seeds:
             for model, strategy, threshold in self.settings():
                 for task in tasks:
-                    yield Cell(
-                        self.scaffold, model, strategy, threshold, seed, self.task_set, task
-                    )
+                    yield Cell(self.scaffold, model, strategy, threshold, seed, self.task_set, task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +229,7 @@ def _block(reader: _Reader) -> Block:
     task_set = reader.choice("task-set", tuple(TASK_SETS))
     known = TASK_SETS[task_set]
     scaffold = reader.choice("scaffold", known.scaffolds, f"on {task_set}")
+    _know_native(reader, scaffold)
     tasks = reader.texts("tasks", ())
     unknown = [task for task in tasks if known.names and task not in known.names]
     if unknown:
@@ -248,6 +249,16 @@ def _block(reader: _Reader) -> Block:
         reclaim=reader.number("reclaim", 5_000, 1),
         via=reader.choice("via", ROUTES, default=""),
     )
+
+
+def _know_native(reader: _Reader, scaffold: str) -> None:
+    """Refuse `native` where the scaffold has no compaction of its own."""
+    if NATIVE in reader.texts("strategies", ()) and scaffold not in WITH_NATIVE:
+        raise reader.error(
+            "strategies",
+            f"{scaffold} has no compaction of its own, so `{NATIVE}` means nothing; "
+            f"`keep_all` drops nothing (with `{NATIVE}`: {', '.join(sorted(WITH_NATIVE))})",
+        )
 
 
 def _limits(reader: _Reader) -> Limits:
@@ -351,9 +362,7 @@ class _Reader:
             raise self.error(key, f"is missing; choose one of {', '.join(known)}")
         return self._among(key, self.text(key, default or ""), known, where)
 
-    def choices(
-        self, key: str, known: Sequence[str], default: tuple[str, ...]
-    ) -> tuple[str, ...]:
+    def choices(self, key: str, known: Sequence[str], default: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(self._among(key, one, known) for one in self.texts(key, default))
 
     def number(self, key: str, default: int, least: int) -> int:

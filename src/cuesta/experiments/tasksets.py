@@ -18,7 +18,8 @@ class TaskSet:
         scaffolds: The agent programs that can run it.
         count: How many tasks it has.
         names: Their names, where Cuesta knows them.
-        dataset: What the program that holds the tasks calls it.
+        dataset: Its name at Hugging Face, where that is where it is taken from.
+        harbor: Its name in Harbor's registry.
     """
 
     name: str
@@ -26,6 +27,7 @@ class TaskSet:
     count: int
     names: tuple[str, ...] = ()
     dataset: str = ""
+    harbor: str = ""
 
 
 TASK_SETS: Mapping[str, TaskSet] = MappingProxyType(
@@ -38,18 +40,19 @@ TASK_SETS: Mapping[str, TaskSet] = MappingProxyType(
                 ("mini-swe-agent", "openhands"),
                 500,
                 dataset="princeton-nlp/SWE-bench_Verified",
+                harbor="swe-bench/swe-bench-verified",
             ),
             TaskSet(
                 "terminal-bench-2.0",
                 ("terminus-2", "claude-code", "openhands"),
                 89,
-                dataset="terminal-bench@2.0",
+                harbor="terminal-bench@2.0",
             ),
             TaskSet(
                 "terminal-bench-2.1",
                 ("claude-code", "terminus-2", "openhands"),
                 89,
-                dataset="terminal-bench/terminal-bench-2-1",
+                harbor="terminal-bench/terminal-bench-2-1",
             ),
             TaskSet("kernelbench-l3", ("kernels",), 50),
         )

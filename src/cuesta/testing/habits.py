@@ -69,7 +69,7 @@ def forgetful(desk: Desk) -> Iterator[Step]:
     """Read everything, and read the code again whenever it is out of sight."""
     yield from _orient(desk)
     again = 0
-    for table in (*desk.tables, *desk.tables[:3]):
+    for table in (*desk.tables, *desk.tables, *desk.tables[:2]):
         yield step(f"Does {table} play a part?", None, read(table))
         if not desk.sees(_line(desk.task)):
             again += 1
@@ -102,7 +102,7 @@ def verbose(desk: Desk) -> Iterator[Step]:
     yield from _orient(desk)
     for table in desk.tables:
         yield step(f"All of {table}, to be sure.", _at_length(table), _bash(f"cat -n {table}"))
-        yield step("And its head and tail.", None, _bash(f"head -60 {table}; tail -60 {table}"))
+        yield step("And its head and tail.", None, _bash(f"sort -r {table} | head -40"))
     yield step("What was done before?", None, _bash("git log --stat --patch | head -400"))
     yield from _repair(desk)
 
@@ -117,10 +117,7 @@ def looping(desk: Desk) -> Iterator[Step]:
 
 
 HABITS: Mapping[str, Callable[[Desk], Iterator[Step]]] = MappingProxyType(
-    {
-        habit.__name__: habit
-        for habit in (steady, forgetful, sloppy, spoiler, verbose, looping)
-    }
+    {habit.__name__: habit for habit in (steady, forgetful, sloppy, spoiler, verbose, looping)}
 )
 """The habits by name."""
 

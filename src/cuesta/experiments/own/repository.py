@@ -121,7 +121,8 @@ def _git(folder: Path, *words: str) -> None:
 
 def _readme(task: OwnTask) -> str:
     names = ", ".join(_named(task.code))
-    listed = "\n".join(f"- `{task.package}/{name}.py`: a table, written by the office" for name in TABLES)  # fmt: skip
+    rows = (f"- `{task.package}/{name}.py`: a table, written by the office" for name in TABLES)
+    listed = "\n".join(rows)
     return (
         f"# {task.package}\n\n"
         f"The code is in `{task.module}` ({names}); its tests run with `python -m unittest`.\n"
@@ -132,7 +133,7 @@ def _readme(task: OwnTask) -> str:
 
 def _named(code: str) -> Iterator[str]:
     for match in _MARK.finditer(code):
-        yield f"`{code[match.end() :].split('(')[0].split(':')[0].strip()}`"
+        yield f"`{code[match.end() :].split('(', maxsplit=1)[0].split(':', maxsplit=1)[0].strip()}`"
 
 
 def _table(task: OwnTask, name: str, seed: int) -> Iterator[str]:

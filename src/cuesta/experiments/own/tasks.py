@@ -60,11 +60,13 @@ class OwnTask:
         return "tests/test_core.py"
 
 
-def _task(  # noqa: PLR0913 - a table's row
+def _task(  # noqa: PLR0913, PLR0917 - a table's row
     name: str, ask: str, code: str, test: str, repair: tuple[str, str], spoilt: tuple[str, str]
 ) -> OwnTask:
     package = name.replace("-", "_")
-    head = f"import unittest\n\nfrom {package} import core\n\n\nclass TestCore(unittest.TestCase):\n"
+    head = (
+        f"import unittest\n\nfrom {package} import core\n\n\nclass TestCore(unittest.TestCase):\n"
+    )
     body = dedent(test).strip("\n").replace("\n", "\n    ").replace("\n    \n", "\n\n")
     return OwnTask(
         name=name,
@@ -104,13 +106,13 @@ _ALL = (
                 found = f"{base}-{number}"
             return found
         ''',
-        '''
+        """
         def test_one_dash_for_several_marks(self):
             self.assertEqual(core.slug("Rain, at last!"), "rain-at-last")
 
         def test_number_behind_a_taken_slug(self):
             self.assertEqual(core.unique("Rain", {"rain"}), "rain-2")
-        ''',
+        """,
         ('re.compile(r"[^a-z0-9]")', 're.compile(r"[^a-z0-9]+")'),
         ('"rain-at-last")', '"rain--at-last")'),
     ),
@@ -137,13 +139,13 @@ _ALL = (
             """Return how many hours are covered by any of the spans."""
             return sum(end - start for start, end in merged(spans))
         ''',
-        '''
+        """
         def test_touching_spans_are_one(self):
             self.assertEqual(core.merged([(1, 3), (3, 5)]), [(1, 5)])
 
         def test_covered_hours_count_once(self):
             self.assertEqual(core.covered([(1, 4), (2, 6)]), 5)
-        ''',
+        """,
         ("start < found[-1][1]", "start <= found[-1][1]"),
         ("[(1, 5)])", "[(1, 3), (3, 5)])"),
     ),
@@ -167,13 +169,13 @@ _ALL = (
             base, rest = divmod(total, parts)
             return [base + (index < rest) for index in range(parts)]
         ''',
-        '''
+        """
         def test_half_cents_go_up(self):
             self.assertEqual(core.cents("0.025"), 3)
 
         def test_no_cent_is_lost(self):
             self.assertEqual(core.share(100, 3), [34, 33, 33])
-        ''',
+        """,
         (
             "quantize(Decimal(1), ROUND_HALF_EVEN))",
             'quantize(Decimal(1), "ROUND_HALF_UP"))',
@@ -197,13 +199,13 @@ _ALL = (
             start = (number - 1) * size
             return rows[start : start + size]
         ''',
-        '''
+        """
         def test_full_pages_have_no_empty_one_behind(self):
             self.assertEqual(core.pages(20, 10), 2)
 
         def test_no_rows_fill_one_page(self):
             self.assertEqual(core.pages(0, 10), 1)
-        ''',
+        """,
         ("return rows // size + 1", "return max(1, -(-rows // size))"),
         ("core.pages(20, 10), 2)", "core.pages(20, 10), 3)"),
     ),
@@ -235,7 +237,7 @@ _ALL = (
                 """Return an entry, which counts as used, or None."""
                 return self._kept.get(name)
         ''',
-        '''
+        """
         def test_what_is_read_counts_as_used(self):
             store = core.Recent(2)
             store.put("a", 1)
@@ -246,12 +248,11 @@ _ALL = (
 
         def test_what_is_not_there_is_none(self):
             self.assertIsNone(core.Recent(2).get("a"))
-        ''',
+        """,
         (
             "        return self._kept.get(name)",
-            "        if name in self._kept:\n"
-            "            self._kept.move_to_end(name)\n"
-            "        return self._kept.get(name)",
+            "        if name in self._kept:\n            self._kept.move_to_end(name)\n"
+             "        return self._kept.get(name)",
         ),
         ('self.assertEqual(store.get("a"), 1)', 'self.assertIsNone(store.get("a"))'),
     ),
@@ -280,13 +281,13 @@ _ALL = (
             """Return fields as a line, those with a comma in quotes."""
             return ",".join(f'"{value}"' if "," in value else value for value in values)
         ''',
-        '''
+        """
         def test_a_comma_in_quotes_is_a_part(self):
             self.assertEqual(core.fields('a,"b,c",d'), ["a", "b,c", "d"])
 
         def test_fields_with_commas_are_quoted(self):
             self.assertEqual(core.line(["a", "b,c"]), 'a,"b,c"')
-        ''',
+        """,
         ('elif mark == ",":', 'elif mark == "," and not quoted:'),
         ('["a", "b,c", "d"])', '["a", "b", "c", "d"])'),
     ),

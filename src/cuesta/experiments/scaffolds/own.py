@@ -48,17 +48,24 @@ class Own:
         repository = run.folder / "repository"
         repository.mkdir(parents=True)
         make(task, cell.seed, repository)
-        with run.crew.provider(cell.task, cell.seed, run.window) as upstream:
-            with run.open_gate(replace(run.gate_options(), upstream=upstream)) as gate:
-                began = time.monotonic()
-                played = run.crew.play(
-                    Assignment(
-                        task, repository, gate.url, cell.model, cell.seed,
-                        run.limits.steps, run.limits.minutes,
-                    )  # fmt: skip
+        with (
+            run.crew.provider(cell.task, cell.seed, run.window) as upstream,
+            run.open_gate(replace(run.gate_options(), upstream=upstream)) as gate,
+        ):
+            began = time.monotonic()
+            played = run.crew.play(
+                Assignment(
+                    task=task,
+                    folder=repository,
+                    url=gate.url,
+                    model=cell.model,
+                    seed=cell.seed,
+                    steps=run.limits.steps,
+                    minutes=run.limits.minutes,
                 )
-                seconds = time.monotonic() - began
-                events = tuple(gate.events())
+            )
+            seconds = time.monotonic() - began
+            events = tuple(gate.events())
         return Performed(
             resolved=resolved(task, cell.seed, repository),
             end=played.end,
