@@ -134,6 +134,14 @@ def test_strategies_are_compared_at_the_same_mean_peak_only() -> None:
     )
 
 
+def test_that_no_strategy_has_the_cliffs_budget_is_told() -> None:
+    records = [run("cliff", 8_000, prompts=(7_000,)), run("summary", 8_000, prompts=(2_000,))]
+    (block,) = table(report(records), "6").blocks
+    assert [row.labels for row in block.rows] == [("cliff",)]
+    assert "summary is not compared" in block.notes[0]
+    assert not table(report(records[:1]), "6").blocks
+
+
 def test_unlike_budgets_in_one_column_are_told() -> None:
     records = [
         run("cliff", 16_000, prompts=(10_000, 5_000)),
@@ -191,3 +199,11 @@ def test_nothing_is_filled_in_where_it_is_not_known() -> None:
     assert not table(found, "2").blocks
     (block,) = table(found, "8").blocks
     assert [cell and cell.mean for cell in block.rows[0].cells] == [None, 0.5, None, None, 0.5]
+
+
+def test_the_papers_costs_stand_beside_those_of_its_own_spec() -> None:
+    paper = {"s": {"m-1 keep_all 0": 0.4, "m-1 cliff 2500": 0.24}, "t": {"m-1 cliff 2500": 9.0}}
+    (block,) = table(report(_two_seeds(), paper), "2").blocks
+    assert numbers(block)["m-1", "  the paper"] == [None, 0.4, None, 0.24]
+    (block,) = table(report(_two_seeds(spec="u"), paper), "2").blocks
+    assert len(block.rows) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cuesta.cli import tell
 from cuesta.cli.experiment_text import lines
@@ -12,8 +13,11 @@ from cuesta.core.errors import ConfigError
 from cuesta.experiments.page import html, write_all
 from cuesta.experiments.record import Record, read_records
 from cuesta.experiments.report import report
-from cuesta.experiments.spec import load
+from cuesta.experiments.spec import load, shipped
 from cuesta.lab.report.drawing import need_drawing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _TEXT = """\
 Print Tables 2, 3, 4, 6, 8, 10, 11 and 13 of the paper from the records of
@@ -39,7 +43,8 @@ def main(argv: list[str]) -> int:
         raise ConfigError("which results? Name their folder, or the spec: `report experiments/own`")
     if arguments.html or arguments.figures:
         need_drawing()
-    found = report(record for where in arguments.where for record in _records(where))
+    records = [record for where in arguments.where for record in _records(where)]
+    found = report(records, _paper(arguments.where))
     if arguments.json:
         print(json.dumps(found.to_dict(), indent=2))
     else:
@@ -57,3 +62,9 @@ def main(argv: list[str]) -> int:
 def _records(where: str) -> list[Record]:
     folder = Path(where)
     return read_records(folder if folder.is_dir() else load(where).folder)
+
+
+def _paper(places: Sequence[str]) -> dict[str, Mapping[str, float]]:
+    """Return what the paper's costs are, for specs that come with Cuesta or are named."""
+    named = [where for where in places if not Path(where).is_dir()]
+    return {spec.hash: spec.paper for spec in map(load, [*shipped(), *named])}

@@ -14,6 +14,7 @@ from cuesta.experiments.shapes import (
     KERNELS,
     MATCHED,
     NAMES,
+    PAPER,
     SWE,
     TERMINAL,
     Groups,
@@ -25,6 +26,8 @@ from cuesta.experiments.spread import Unit, Value, one, over_seeds
 from cuesta.experiments.tables import Block, Column, Row, Table, seeds_note, size, told
 
 _MOST_ROWS = 5
+_TASKS = ("Mean peak", "% Resolved", "Cost")
+_KERNELS = ("Mean peak", "Speedup", "Kernels", "Cost")
 _CLAMP = 10.0
 _NONE_CORRECT = 0.1
 """The paper's evaluation of kernels (section 5.1): at most 10x, and 0.1 where none is correct."""
@@ -41,7 +44,9 @@ def best_of_k(groups: Groups, number: str) -> Table:
         groups: All groups.
         number: `4` or `13`.
     """
-    benchmark = TERMINAL if number == "4" else SWE
+    benchmark, spec = (
+        (TERMINAL, "rollouts-terminal-bench") if number == "4" else (SWE, "rollouts-swe-bench")
+    )
     columns = (
         Column("k"), Column("Cost (USD)"), Column("Times full"), Column("pass@1"), Column("Oracle")
     )  # fmt: skip
@@ -51,8 +56,8 @@ def best_of_k(groups: Groups, number: str) -> Table:
         if any(setting.seeds[1:] for group in same for setting in group.settings) and rows:
             blocks.append(Block(heading, ("Model", "Context"), columns, rows, _times(same)))
     needs = (
-        f"runs on {benchmark} with two seeds or more a task, each checked, with `keep_all`, and "
-        "with `cliff` at one threshold or more"
+        "checked runs with two seeds or more, at full context and of `cliff` at one threshold or "
+        f"more: spec `{spec}`"
     )
     made = tuple(blocks)
     notes = ("Practical and Gain need a selector: no column", *seeds_note(made))
@@ -122,6 +127,19 @@ class Match:
     settings: tuple[Setting, ...]
     unmatched: tuple[Setting, ...]
 
+    def at(self, strategy: str) -> Setting | None:
+        """Return a strategy's setting, if it has one at this budget."""
+        return next((one for one in self.settings if one.strategy == strategy), None)
+
+    def notes(self) -> Iterator[str]:
+        """Say which strategies are not compared."""
+        for found in self.unmatched:
+            yield (
+                f"{self.group.name}: {found.strategy} is not compared: its nearest mean peak is "
+                f"{found.peak / 1000:.1f}K (threshold {size(found.threshold)}), the cliff's "
+                f"{self.target.peak / 1000:.1f}K"
+            )
+
 
 def matches(group: Group) -> Iterator[Match]:
     """Yield what may be compared at each of the cliff's thresholds, the highest first."""
@@ -151,7 +169,8 @@ def strategies(groups: Groups) -> Table:
             blocks += _contest(f"{heading}, cliff {size(threshold)}", at)
     needs = (
         "runs of `cliff` and of `sliding_window`, `summary` or `micro_summary` whose mean peak "
-        f"contexts lie within {MATCHED:.0%} of the cliff's"
+        f"contexts lie within {MATCHED:.0%} of the cliff's: spec `strategies-swe-bench` or "
+        "`strategies-kernelbench`"
     )
     made = tuple(blocks)
     notes = (f"budgets are matched: mean peak contexts within {MATCHED:.0%} of the cliff's",)
@@ -160,37 +179,31 @@ def strategies(groups: Groups) -> Table:
 
 
 def _contest(heading: str, found: Sequence[Match]) -> Iterator[Block]:
-    names = dict.fromkeys(
-        one.strategy for match in found for one in match.settings if len(match.settings) > 1
-    )
-    order = [name for name in names if name != CLIFF] + [CLIFF]
-    shown = [match for match in found if len(match.settings) > 1]
-    kernels = any(run.kernels for match in shown for run in match.target.runs)
-    heads = ("Speedup", "Kernels") if kernels else ("% Resolved",)
-    columns = tuple(
-        Column(name, match.group.name) for match in shown for name in ("Mean peak", *heads, "Cost")
-    )
+    """Yield the block of one budget; where nothing has it but the cliff, that is said."""
+    shown = [match for match in found if match.settings[1:] or match.unmatched]
+    if not shown:
+        return
+    heads = _KERNELS if any(r.kernels for m in shown for r in m.target.runs) else _TASKS
+    empty = [None] * (len(heads) - 1)
+    names = dict.fromkeys(one.strategy for match in shown for one in match.settings)
     rows = []
-    for strategy in order:
-        cells: list[Value | None] = []
-        for match in shown:
-            found_ = next((s for s in match.settings if s.strategy == strategy), None)
-            cells += _outcome(found_, kernels=kernels) if found_ else [None] * (2 + len(heads))
+    for strategy in sorted(names, key=CLIFF.__eq__):
+        at = [match.at(strategy) for match in shown]
+        cells = [cell for one in at for cell in _outcome(one, heads)]
         rows.append(Row((strategy,), tuple(cells)))
-    notes = tuple(
-        f"{match.group.name}: {one.strategy} is not compared: its nearest mean peak is "
-        f"{one.peak / 1000:.1f}K (threshold {size(one.threshold)}), the cliff's "
-        f"{match.target.peak / 1000:.1f}K"
-        for match in found
-        for one in match.unmatched
-    )
-    if shown:
-        yield Block(heading, ("Method",), columns, told(rows), notes)
+        printed = [m.group.printed(strategy, one.threshold) if one else None
+                   for m, one in zip(shown, at, strict=True)]  # fmt: skip
+        rows.append(Row((PAPER,), tuple(c for cost in printed for c in (*empty, cost))))
+    columns = tuple(Column(head, match.group.name) for match in shown for head in heads)
+    notes = tuple(note for match in shown for note in match.notes())
+    yield Block(heading, ("Method",), columns, told(rows), notes)
 
 
-def _outcome(setting: Setting, *, kernels: bool) -> list[Value | None]:
+def _outcome(setting: Setting | None, heads: Sequence[str]) -> list[Value | None]:
+    if setting is None:
+        return [None] * len(heads)
     peak = setting.mean(lambda run: run.peak, Unit.TOKENS)
-    if not kernels:
+    if heads == _TASKS:
         return [peak, setting.resolved, setting.cost]
     made = setting.mean(lambda run: len(run.kernels), Unit.MEAN)
     return [peak, speedup(setting), made, setting.cost]

@@ -17,19 +17,19 @@ from cuesta.experiments import drawings
 from cuesta.experiments.contests import Match, best, geometric_mean, matches, name_of
 from cuesta.experiments.groups import FULL, Group, Setting
 from cuesta.experiments.record import Kernel, Record
-from cuesta.experiments.shapes import KERNELS, Groups
+from cuesta.experiments.shapes import Groups
 from cuesta.experiments.tables import size
 from cuesta.lab.report import figures as replayed
 from cuesta.lab.report.encodings import Spec
 from cuesta.lab.report.rows import KINDS, Values
 
 NEEDS: Mapping[str, str] = {
-    "1": "checked runs whose model has a price",
-    "3": f"runs of {KERNELS} with their kernels, and a price for 3b",
-    "4": "runs whose model has a price, kept in the record",
+    "1": "checked runs of a model whose price is known",
+    "3": "runs with measured kernels, and prices for 3b: spec `strategies-kernelbench`",
+    "4": "runs of `cliff` and of a model whose price is known",
     "5": "any runs of `cliff`",
-    "6": "runs of `keep_all` and of `cliff` whose scaffold tells what its steps do",
-    "7": f"runs of {KERNELS} with their kernels",
+    "6": "runs of `keep_all` and `cliff` by a scaffold that tells what its steps do",
+    "7": "runs with measured kernels: spec `strategies-kernelbench`",
 }
 """Which runs each figure needs."""
 _SLACK = 0.01

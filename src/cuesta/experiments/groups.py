@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
 from string import ascii_lowercase
+from types import MappingProxyType
 from typing import TypeAlias
 
 from cuesta.experiments.record import ERROR, NATIVE, Cell, Record
-from cuesta.experiments.spread import Unit, Value, over_seeds
+from cuesta.experiments.spread import Unit, Value, one, over_seeds
 
 FULL = "keep_all"
 """The strategy that keeps everything: full context."""
@@ -29,6 +30,8 @@ _ORDER = (
 )  # fmt: skip
 """The order of the rows, as in the paper's Table 6."""
 
+Papers: TypeAlias = "Mapping[str, Mapping[str, float]]"
+NO_PAPER: Papers = MappingProxyType({})
 _Kind: TypeAlias = "tuple[str, str, str]"
 _Setting: TypeAlias = "tuple[str, int]"
 _Cases: TypeAlias = "Mapping[_Setting, Mapping[int, Mapping[str, Record]]]"
@@ -101,6 +104,7 @@ class Group:
         tasks: What all settings are compared over.
         settings: In the order of strategy and threshold, the longest contexts first.
         left_out: How many runs are not among them because another setting lacks their task or seed.
+        paper: Dollars a task in the paper, by `MODEL STRATEGY THRESHOLD`.
     """
 
     task_set: str
@@ -111,6 +115,7 @@ class Group:
     tasks: tuple[str, ...]
     settings: tuple[Setting, ...]
     left_out: int
+    paper: Mapping[str, float]
 
     @property
     def name(self) -> str:
@@ -128,6 +133,10 @@ class Group:
             one for one in self.settings if (one.strategy, one.threshold) == (strategy, threshold)
         )
         return next(same, None)
+
+    def printed(self, strategy: str, threshold: int) -> Value | None:
+        """Return what a task costs in the paper, where it has the setting."""
+        return one(self.paper.get(f"{self.model} {strategy} {threshold}"), Unit.DOLLARS)
 
     def of(self, strategy: str) -> tuple[Setting, ...]:
         """Return a strategy's settings that have a threshold, the highest first."""
@@ -194,8 +203,13 @@ _WORDS = {
 }
 
 
-def grouped(records: Iterable[Record]) -> Grouped:
-    """Sort records into groups that may be compared; their order changes nothing."""
+def grouped(records: Iterable[Record], paper: Papers = NO_PAPER) -> Grouped:
+    """Sort records into groups that may be compared; their order changes nothing.
+
+    Args:
+        records: The records.
+        paper: By spec what a task costs in the paper, see `Spec.paper`.
+    """
     latest: dict[tuple[Cell, _Key], Record] = {}
     for record in sorted(records, key=lambda one: (one.attempt, one.at, one.perfect_cost or 0.0)):
         latest[record.cell, _Key.of(record)] = record
@@ -208,7 +222,10 @@ def grouped(records: Iterable[Record]) -> Grouped:
     for kind, by_key in sorted(kinds.items()):
         keys = sorted(by_key)
         marks = ascii_lowercase if len(keys) > 1 else ("",)
-        found = [_group(kind, mark, by_key[key]) for key, mark in zip(keys, cycle(marks))]
+        found = [
+            _group(kind, mark, by_key[key], paper.get(key.spec, {}))
+            for key, mark in zip(keys, cycle(marks), strict=False)
+        ]
         groups += found
         if len(keys) > 1:
             apart.append(Apart(*kind, tuple(one.name for one in found), _why(keys)))
@@ -227,7 +244,7 @@ def _why(keys: Sequence[_Key]) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _group(kind: _Kind, mark: str, records: Sequence[Record]) -> Group:
+def _group(kind: _Kind, mark: str, records: Sequence[Record], paper: Mapping[str, float]) -> Group:
     cases: dict[_Setting, dict[int, dict[str, Record]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
         cell = record.cell
@@ -240,7 +257,7 @@ def _group(kind: _Kind, mark: str, records: Sequence[Record]) -> Group:
     )
     taken = sum(len(seed) for one in settings for seed in one.seeds)
     window = records[0].window
-    return Group(*kind, mark, window, tasks, settings, len(records) - taken)
+    return Group(*kind, mark, window, tasks, settings, len(records) - taken, paper)
 
 
 def _shared(cases: _Cases) -> tuple[Mapping[_Setting, Sequence[int]], tuple[str, ...]]:

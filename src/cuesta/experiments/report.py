@@ -8,7 +8,7 @@ from typing import Any
 
 from cuesta.experiments import contests, shapes
 from cuesta.experiments.figures import Figure, figures, missing
-from cuesta.experiments.groups import Apart, Grouped, grouped
+from cuesta.experiments.groups import NO_PAPER, Apart, Grouped, Papers, grouped
 from cuesta.experiments.record import Record
 from cuesta.experiments.tables import Table
 
@@ -52,9 +52,14 @@ class Report:
         }
 
 
-def report(records: Iterable[Record]) -> Report:
-    """Return the report on some records; their order changes nothing."""
-    found = grouped(records)
+def report(records: Iterable[Record], paper: Papers = NO_PAPER) -> Report:
+    """Return the report on some records; their order changes nothing.
+
+    Args:
+        records: The records.
+        paper: By spec what a task costs in the paper, see `Spec.paper`.
+    """
+    found = grouped(records, paper)
     groups = found.groups
     tables = (
         shapes.success(groups, "2"),

@@ -21,6 +21,7 @@ TERMINAL, SWE, KERNELS = "terminal-bench", "swe-bench", "kernelbench"
 _PAPER = (TERMINAL, SWE, KERNELS)
 NAMES = {TERMINAL: "Terminal-Bench, and tasks of your own", SWE: "SWE-bench, and tasks of your own"}
 FULL_CONTEXT = "Full context"
+PAPER = "  the paper"
 MATCHED = 0.1
 """Mean peak contexts that differ by no more than this part count as the same budget."""
 
@@ -58,17 +59,17 @@ def success(groups: Groups, number: str) -> Table:
         groups: All groups.
         number: `2` or `3`.
     """
-    benchmark, what = (
-        (TERMINAL, "terminus-2 on terminal-bench-2.0, or claude-code on terminal-bench-2.1,")
+    benchmark, specs = (
+        (TERMINAL, "`terminus-2` or `claude-code`")
         if number == "2"
-        else (SWE, "mini-swe-agent or openhands on swe-bench-verified")
+        else (SWE, "`mini-swe-agent` or `openhands`")
     )
     blocks = tuple(
         block
         for heading, same in by_heading(drawn_in(groups, benchmark))
         if (block := _success(heading, same, every=number == "2")) is not None
     )
-    needs = f"runs of {what} with `keep_all`, and with `cliff` at one threshold or more"
+    needs = f"checked runs at full context and of `cliff` at one threshold or more: spec {specs}"
     title = f"{_SUCCESS} ({NAMES[benchmark]})"
     return Table(number, title, blocks, needs, seeds_note(blocks))
 
@@ -89,6 +90,10 @@ def _success(heading: str, groups: Groups, *, every: bool) -> Block | None:
             cells = tuple(cell for pair in pairs for cell in pair)
             label = FULL_CONTEXT if strategy == FULL else strategy
             rows.append(Row((group.name, label), cells))
+            full = shown[0].strategy if shown[0] else FULL
+            settings = [(full, 0), *((strategy, threshold) for threshold in thresholds)]
+            printed = [cell for one in settings for cell in (None, group.printed(*one))]
+            rows.append(Row((group.name, PAPER), tuple(printed)))
     kept = told(rows)
     notes = [*_defaults(groups), *_unlike(groups, thresholds)] if every else _defaults(groups)
     return _block(heading, ("Model", "Compaction"), columns, kept, [*_tasks(groups), *notes])
@@ -113,8 +118,8 @@ def billed(groups: Groups) -> Table:
         block = _block(task_set, ("Scaffold", "Model"), columns, rows, _tasks(same))
         blocks += [block] if block else []
     needs = (
-        "runs with a provider's own bill (tokens read from its cache, and prices) of `keep_all`, "
-        "and of `cliff` at one threshold or more"
+        "runs at full context and of `cliff` at one threshold or more, as the provider billed "
+        "them: spec `terminus-2`, `mini-swe-agent` or `openhands`"
     )
     made = tuple(blocks)
     return Table("8", "Real cost a task, and cache hits", made, needs, seeds_note(made))
@@ -147,7 +152,7 @@ def durations(groups: Groups) -> Table:
         rows = told(Row((group.name,), tuple(_durations(group, thresholds))) for group in same)
         block = _block(heading, ("Model",), columns, rows, _tasks(same))
         blocks += [block] if block else []
-    needs = "runs of openhands on swe-bench-verified with `keep_all`, and with `cliff` at 32K"
+    needs = "runs at full context and of `cliff`: spec `openhands`"
     made = tuple(blocks)
     notes = ("cost change: of the cost as billed", *seeds_note(made))
     return Table("10", "Wall time a task", made, needs, notes if made else ())
@@ -178,10 +183,7 @@ def hours(groups: Groups) -> Table:
         heading = f"{group.task_set}, {group.scaffold}, {group.name}"
         block = _block(heading, ("Threshold",), columns, told(rows), _tasks([group]))
         blocks += [block] if block and len(block.rows) > 1 else []
-    needs = (
-        "runs of mini-swe-agent on swe-bench-verified with a model that you serve yourself, with "
-        "`keep_all`, and with `cliff` at one threshold or more"
-    )
+    needs = "runs at full context and of `cliff`: spec `mini-swe-agent-vllm`"
     made = tuple(blocks)
     return Table("11", "Run time of all tasks together", made, needs, seeds_note(made))
 
