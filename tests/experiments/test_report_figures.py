@@ -90,6 +90,23 @@ def test_steps_beyond_full_context_by_what_they_do() -> None:
     assert more["summary", "test"] == 1
 
 
+def test_steps_are_compared_over_tasks_of_which_all_tell_them() -> None:
+    told = [
+        run(*setting, task=task, kinds=kinds)
+        for setting, kinds in ((("keep_all", 0), "ree"), (("cliff", 2_500), "rRe"))
+        for task in "ab"
+    ]
+    told.append(run("cliff", 2_500, task="c"))
+    told.append(run("keep_all", 0, task="c", kinds="eee"))
+    told.append(run("summary", 2_500, task="a"))
+    found = report([*told, *(run("summary", 2_500, task=task) for task in "bc")])
+    (figure,) = [one for one in found.figures if one.number == "6"]
+    assert figure.title.endswith("steps beyond full context, over 2 of 3 tasks")
+    more = {row["kind"]: row["more"] for row in figure.rows if row["strategy"] == "cliff"}
+    assert (more["read again"], more["edit"], more["all"]) == (1, -1, 0)
+    assert {row["strategy"] for row in figure.rows} == {"cliff"}
+
+
 def test_speed_up_by_step_by_cost_and_by_kernel() -> None:
     found = report(everything())
 

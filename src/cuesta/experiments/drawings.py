@@ -19,7 +19,7 @@ def frontier(strategies: Sequence[str]) -> Spec:
     x: Spec = {"field": "cost", "type": "quantitative", "title": "cost a task (US$, perfect cache)"}
     x |= {"axis": {"labelExpr": DOLLARS, "tickCount": 8}, "scale": scale}
     y: Spec = {"field": "resolved", "type": "quantitative", "title": "tasks resolved"}
-    y |= {"axis": {"format": ".0%", "tickCount": 8}, "scale": scale}
+    y |= {"axis": {"format": ".1~%", "tickCount": 8}, "scale": scale}
     paint = colour(strategies)
     here = {"x": x, "y": y, "color": paint}
     tooltip = [

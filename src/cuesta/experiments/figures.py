@@ -7,7 +7,7 @@ what is matched with it (see `contests.matches`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -116,12 +116,15 @@ def _traces(drawn: Mapping[str, Setting], match: Match, budget: str, file: str) 
     one = {name: setting.seeds[0][place] for name, setting in drawn.items()}
     trace = f"{budget}, task {task}"
     others = [name for name in names if name != FULL]
+    extra = list(_extra(drawn))
+    over = f", over {extra[0]['tasks']} of {len(match.group.tasks)} tasks" if extra else ""
+    beyond = f"{budget}: steps beyond full context{over}"
     for number, title, spec, rows in (
-        ("4", f"{trace}: cost by step", replayed.costs(names), _costs(one)),
-        ("5", f"{trace}: prompt by step", replayed.context(names), _context(one)),
-        ("6", f"{budget}: steps beyond full context", drawings.extra_steps(others), _extra(drawn)),
+        ("4", f"{trace}: cost by step", replayed.costs(names), list(_costs(one))),
+        ("5", f"{trace}: prompt by step", replayed.context(names), list(_context(one))),
+        ("6", beyond, drawings.extra_steps(others), extra),
     ):
-        yield Figure(number, f"figure-{number}-{file}", title, spec, list(rows))
+        yield Figure(number, f"figure-{number}-{file}", title, spec, rows)
 
 
 def _speedups(drawn: Mapping[str, Setting], budget: str, file: str) -> Iterator[Figure]:
@@ -195,24 +198,23 @@ def _sum(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, f
 
 
 def _extra(drawn: Mapping[str, Setting]) -> Iterator[dict[str, Any]]:
-    base = drawn.get(FULL)
-    known = {name: _kinds(setting) for name, setting in drawn.items()}
-    if base is None or not known[FULL]:
+    """Yield steps beyond full context, over the tasks of which all settings tell what steps did."""
+    telling = {name: s for name, s in drawn.items() if any(run.calls.kinds for run in s.runs)}
+    if FULL not in telling:
         return
+    runs = [run for setting in telling.values() for run in setting.runs]
+    tasks = {run.cell.task for run in runs} - {r.cell.task for r in runs if not r.calls.kinds}
+    known = {name: _kinds(setting, tasks) for name, setting in telling.items() if tasks}
+    base = known.pop(FULL, {})
     for strategy, each in known.items():
-        if strategy == FULL or not each:
-            continue
         for kind, steps in each.items():
-            yield {
-                "strategy": strategy, "kind": kind, "each": steps, "more": steps - known[FULL][kind]
-            }  # fmt: skip
+            more = {"each": steps, "more": steps - base[kind], "tasks": len(tasks)}
+            yield {"strategy": strategy, "kind": kind, **more}
 
 
-def _kinds(setting: Setting) -> dict[str, float]:
-    """Return the steps a task by what they do, and all of them; empty where it is not known."""
-    runs = setting.runs
-    if not all(run.calls.kinds for run in runs):
-        return {}
+def _kinds(setting: Setting, tasks: Collection[str]) -> dict[str, float]:
+    """Return the steps a run by what they do, and all of them, over some tasks."""
+    runs = [run for run in setting.runs if run.cell.task in tasks]
     letters = [
         letter
         for run in runs

@@ -17,7 +17,7 @@ from cuesta.experiments.figures import Figure
 from cuesta.experiments.report import Report
 from cuesta.experiments.tables import Block, Cells, Table
 from cuesta.lab.report.drawing import need_drawing, whole_spec, write_figures
-from cuesta.lab.report.numbers import DASH
+from cuesta.lab.report.numbers import DASH, counted
 
 _PAGE = """<!doctype html>
 <html lang=en><meta charset=utf-8>
@@ -26,6 +26,7 @@ _PAGE = """<!doctype html>
 <title>{title}</title>
 <style>{style}
 figure svg {{ display: block; width: 100%; max-width: 900px; height: auto; background: #fff; }}
+figure svg text {{ font-family: "Liberation Sans", Arial, Helvetica, sans-serif; }}
 th.over {{ text-align: center; }}
 td small {{ display: block; color: var(--faint); }}
 </style>
@@ -49,7 +50,7 @@ def html(report: Report, title: str) -> str:
     return _PAGE.format(
         title=escape(title),
         style=(files("cuesta.lab.report") / "page.css").read_text(encoding="utf-8"),
-        lead=escape(f"{runs:,} runs, compared within {len(groups):,} groups of like settings"),
+        lead=escape(f"{counted(runs, 'run')} in {counted(len(groups), 'group')} of like settings"),
         body="\n".join([*_notes(report), *map(_table, report.tables), *_figures(report)]),
     )
 
