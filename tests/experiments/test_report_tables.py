@@ -199,6 +199,10 @@ def test_nothing_is_filled_in_where_it_is_not_known() -> None:
     assert not table(found, "2").blocks
     (block,) = table(found, "8").blocks
     assert [cell and cell.mean for cell in block.rows[0].cells] == [None, 0.5, None, None, 0.5]
+    assert found.tables[-1].blocks[0].notes == (
+        "2 of 2 runs: not checked, so that no success is told",
+        "2 of 2 runs: without a price, so that no cost is told",
+    )
 
 
 def test_the_papers_costs_stand_beside_those_of_its_own_spec() -> None:

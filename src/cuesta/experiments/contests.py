@@ -24,6 +24,7 @@ from cuesta.experiments.shapes import (
 )
 from cuesta.experiments.spread import Unit, Value, one, over_seeds
 from cuesta.experiments.tables import Block, Column, Row, Table, seeds_note, size, told
+from cuesta.lab.report.numbers import counted
 
 _MOST_ROWS = 5
 _TASKS = ("Mean peak", "% Resolved", "Cost")
@@ -240,7 +241,7 @@ def ends(groups: Groups) -> Table:
             f"{group.task_set}, {group.scaffold}, {group.name}, effective window {group.window:,}"
         )
         if rows:
-            blocks.append(Block(heading, ("Setting",), columns, rows, tuple(_guessed(group))))
+            blocks.append(Block(heading, ("Setting",), columns, rows, tuple(_unknown(group))))
     notes = (
         "at limit: of steps or of time",
         "early: ended by the window or a refusal of the provider; median step: of these runs",
@@ -263,10 +264,16 @@ def _ends(setting: Setting) -> list[Value | None]:
     ]
 
 
-def _guessed(group: Group) -> Iterator[str]:
-    names = [name_of(one) for one in group.settings if not all(run.cliffs_told for run in one.runs)]
-    if names:
-        yield f"{', '.join(names)}: each prompt shorter than the one before counts as a cliff"
+def _unknown(group: Group) -> Iterator[str]:
+    """Say what is not known of a group's runs, so that cells are empty or rest on a guess."""
+    runs = [run for setting in group.settings for run in setting.runs]
+    for count, what in (
+        (sum(not run.cliffs_told for run in runs), "each shorter prompt counts as a cliff"),
+        (sum(run.resolved is None for run in runs), "not checked, so that no success is told"),
+        (sum(run.perfect_cost is None for run in runs), "without a price, so that no cost is told"),
+    ):
+        if count:
+            yield f"{count:,} of {counted(len(runs), 'run')}: {what}"
 
 
 def name_of(setting: Setting) -> str:
