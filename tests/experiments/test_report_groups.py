@@ -110,3 +110,12 @@ def test_a_run_that_broke_counts_for_nothing_and_its_next_attempt_does() -> None
     (group,) = found.grouped.groups
     assert group.settings[0].runs == (again,)
     assert found.notes() == ["1 run ended in an error of its own and counts for nothing"]
+
+
+def test_of_as_many_runs_the_choice_with_more_tasks_is_taken() -> None:
+    records = [
+        run("cliff", 8_000, task=task, seed=seed) for task, seed in (("a", 0), ("b", 0), ("a", 1))
+    ]
+    (group,) = grouped(records).groups
+    assert group.tasks == ("a", "b")
+    assert len(group.settings[0].seeds) == 1

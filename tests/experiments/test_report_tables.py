@@ -110,6 +110,13 @@ def test_best_of_k() -> None:
     assert not {"Practical", "Gain"} & {column.name for column in block.columns}
 
 
+def test_the_oracle_is_the_mean_over_all_choices_of_k_runs() -> None:
+    # Two of four runs resolved: one of the six pairs has none of them, no three have none.
+    runs = [run(*CLIFF, seed=seed, resolved=seed < 2) for seed in range(4)]
+    (group,) = grouped(runs).groups
+    assert [oracle(group.settings[0], k) for k in (1, 2, 3)] == pytest.approx([1 / 2, 5 / 6, 1])
+
+
 def test_best_of_k_needs_two_seeds() -> None:
     found = table(report([run(*FULL), run(*CLIFF)]), "4")
     assert not found.blocks
@@ -211,3 +218,22 @@ def test_the_papers_costs_stand_beside_those_of_its_own_spec() -> None:
     assert numbers(block)["m-1", "  the paper"] == [None, 0.4, None, 0.24]
     (block,) = table(report(_two_seeds(spec="u"), paper), "2").blocks
     assert len(block.rows) == 1
+
+
+def test_success_is_not_told_of_a_setting_that_was_checked_in_part() -> None:
+    records = [run(*CLIFF, task="a"), run(*CLIFF, task="b", resolved=None)]
+    (block,) = table(report(records), "2").blocks
+    assert block.rows[0].cells[2] is None
+    assert block.rows[0].cells[3] is not None
+
+
+def test_the_scaffolds_own_compaction_has_a_full_context_of_its_own() -> None:
+    native = [run("native", 0, resolved=False), run("native", 16_000, resolved=False)]
+    records = [run(*FULL), run("cliff", 16_000), *native]
+    (block,) = table(report(records), "2").blocks
+    full = {row.labels[-1]: row.cells[0].mean for row in block.rows}
+    assert full == {"native": 0, "cliff": 1}
+    assert "full context: the scaffold's own default" not in block.notes
+    (block,) = table(report(records[1:]), "2").blocks
+    assert {row.cells[0].mean for row in block.rows} == {0}
+    assert "full context: the scaffold's own default" in block.notes
