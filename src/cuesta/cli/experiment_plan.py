@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from cuesta.experiments.plan import Plan, Row
 
 _WIDTH = 80
-_WIDTHS = (16, 16, 6, 7, 11, 8, 10, 6)
+_WIDTHS = (16, 16, 5, 7, 10, 9, 10, 7)
 _HEADS = ("model", "strategy", "at", "runs", "calls", "at most", "if cached", "paper")
 _LEFT = 2
 _WHY = (
-    "Calls, at most: every run up to its limit of steps. Dollars, at most: every call with a full window and the longest answer, "
-    "nothing cached; if cached: with a perfect cache, and contexts that grow evenly up to the "
-    "threshold. Paper: what so many runs cost there."
+    "Calls, at most: every run up to its limit of steps. Dollars, at most: every call with a full "
+    "window and the longest answer, nothing cached; if cached: with a perfect cache, and contexts "
+    "that grow evenly up to the threshold. Paper: what so many runs cost there."
 )
 
 

@@ -72,13 +72,14 @@ def open_gate(options: GateOptions) -> Iterator[ProxyGate]:
 
 
 def _proxy_options(options: GateOptions) -> ProxyOptions:
-    upstreams = {"upstream": options.upstream, "openai_upstream": options.openai_upstream}
+    usual = ProxyOptions()
     return ProxyOptions(
         host=options.host,
         port=0,
-        allow_host=(options.host,),
+        allow_host=(options.host, "host.docker.internal"),
+        upstream=options.upstream or usual.upstream,
+        openai_upstream=options.openai_upstream or usual.openai_upstream,
         ephemeral=True,
-        **{name: url for name, url in upstreams.items() if url},
     )
 
 

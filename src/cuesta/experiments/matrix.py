@@ -66,7 +66,7 @@ def run_matrix(spec: Spec, means: Means, progress: Progress | None = None) -> Ou
         tasks = dict(_tasks(spec, means, cells, records))
         limits = Limits(
             seconds=spec.limits.hours * 3600 or None,
-            money=spec.limits.money or None,
+            money=_left(spec, records, tasks),
             cost=_cost,
         )
         return run(perform, tasks, records, means.executor, limits=limits, progress=progress)
@@ -127,6 +127,14 @@ def _tasks(
             key,
             Task(spec, block, cell, attempt, means.folder, means.open_gate, means.crew, means.book),
         )
+
+
+def _left(spec: Spec, records: Records, tasks: Mapping[str, Task]) -> float | None:
+    """Return the money that may be spent: what failed attempts cost is gone."""
+    if not spec.limits.money:
+        return None
+    lost = sum(_cost(record) for key, record in records if key not in tasks)
+    return max(0.0, spec.limits.money - lost)
 
 
 def _cost(record: Mapping[str, Any]) -> float:

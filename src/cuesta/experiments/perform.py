@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import time
 from contextlib import suppress
@@ -66,16 +67,23 @@ def perform(task: Task) -> dict[str, Any]:
 def run_of(task: Task) -> Run:
     """Return what the scaffold is given."""
     cell = task.cell
-    name = cell.key.replace("/", "_")[:_LONGEST_NAME]
     return Run(
         cell=cell,
         block=task.block,
         endpoint=task.spec.endpoints[cell.model],
         limits=task.spec.limits,
-        folder=task.folder.resolve() / "runs" / name,
+        folder=task.folder.resolve() / "runs" / _name(cell),
         open_gate=task.open_gate,
         crew=task.crew,
     )
+
+
+def _name(cell: Cell) -> str:
+    """Return a folder's name for a cell, unlike that of any other."""
+    name = cell.key.replace("/", "_")
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[:_LONGEST_NAME]}-{hashlib.sha256(cell.key.encode()).hexdigest()[:8]}"
 
 
 def _record(task: Task, performed: Performed, at: float) -> Record:

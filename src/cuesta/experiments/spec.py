@@ -10,7 +10,7 @@ import difflib
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 
 from cuesta.core.errors import ConfigError
 from cuesta.experiments.models import Endpoint, endpoint
+from cuesta.experiments.reading import Reader
 from cuesta.experiments.record import NATIVE, Cell
 from cuesta.experiments.tasksets import TASK_SETS
 from cuesta.strategies.names import NAMES
@@ -207,9 +208,9 @@ def parse(text: str, where: str, name: str) -> Spec:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where}: is not valid TOML: {error}") from None
-    top = _Reader(where, table, ("name", "about", "results", "limits", "matrix", "models", "paper"))
+    top = Reader(where, table, ("name", "about", "results", "limits", "matrix", "models", "paper"))
     blocks = tuple(
-        _block(_Reader(f"{where}, matrix {number}", one, _keys(Block)))
+        _block(Reader(f"{where}, matrix {number}", one, _keys(Block)))
         for number, one in enumerate(top.tables("matrix"), 1)
     )
     said = {model: _said(where, model, one) for model, one in top.table("models").items()}
@@ -218,14 +219,14 @@ def parse(text: str, where: str, name: str) -> Spec:
         name=top.text("name", name),
         about=top.text("about", ""),
         blocks=blocks,
-        limits=_limits(_Reader(f"{where}, limits", top.table("limits"), _keys(Limits))),
+        limits=_limits(Reader(f"{where}, limits", top.table("limits"), _keys(Limits))),
         endpoints={model: _endpoint(where, model, said.get(model, {})) for model in wanted},
         results=top.text("results", ""),
         paper={key: float(value) for key, value in top.table("paper").items()},
     )
 
 
-def _block(reader: _Reader) -> Block:
+def _block(reader: Reader) -> Block:
     task_set = reader.choice("task-set", tuple(TASK_SETS))
     known = TASK_SETS[task_set]
     scaffold = reader.choice("scaffold", known.scaffolds, f"on {task_set}")
@@ -251,7 +252,7 @@ def _block(reader: _Reader) -> Block:
     )
 
 
-def _know_native(reader: _Reader, scaffold: str) -> None:
+def _know_native(reader: Reader, scaffold: str) -> None:
     """Refuse `native` where the scaffold has no compaction of its own."""
     if NATIVE in reader.texts("strategies", ()) and scaffold not in WITH_NATIVE:
         raise reader.error(
@@ -261,7 +262,7 @@ def _know_native(reader: _Reader, scaffold: str) -> None:
         )
 
 
-def _limits(reader: _Reader) -> Limits:
+def _limits(reader: Reader) -> Limits:
     default = Limits()
     return Limits(
         money=reader.amount("money", default.money),
@@ -274,7 +275,7 @@ def _limits(reader: _Reader) -> Limits:
 
 
 def _said(where: str, model: str, table: object) -> dict[str, Any]:
-    reader = _Reader(f'{where}, models."{model}"', table, _keys(Endpoint))
+    reader = Reader(f'{where}, models."{model}"', table, _keys(Endpoint))
     found: dict[str, Any] = {}
     for key in ("name", "base-url", "anthropic-url", "key"):
         if key in reader:
@@ -304,115 +305,3 @@ def _keys(kind: type[Any]) -> tuple[str, ...]:
 def _hash(value: object) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-class _Reader:
-    """Reads one table, and says what is wrong with it.
-
-    Args:
-        where: What messages call the table.
-        table: Its values.
-        known: The keys that it may have.
-
-    Raises:
-        ConfigError: From every method; the message names table and key.
-    """
-
-    def __init__(self, where: str, table: object, known: Sequence[str]) -> None:
-        self._where = where
-        if not isinstance(table, dict):
-            raise ConfigError(f"{where}: expected a table, as in [limits]")
-        self._table: dict[str, Any] = table
-        for key in table:
-            if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known)}"
-                raise self.error(key, f"no such key; {hint}")
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._table
-
-    def error(self, key: str, message: str) -> ConfigError:
-        """Return the error that a key is worth."""
-        return ConfigError(f"{self._where}, key `{key}`: {message}")
-
-    def table(self, key: str) -> dict[str, Any]:
-        return self._typed(key, {}, dict, "a table")
-
-    def tables(self, key: str) -> list[Any]:
-        found = self._typed(key, [], list, "tables, each under [[matrix]]")
-        if not found:
-            raise self.error(key, "nothing is run; add a table [[matrix]] with scaffold, task-set "
-                             "and models")  # fmt: skip
-        return found
-
-    def text(self, key: str, default: str) -> str:
-        return self._typed(key, default, str, "a text")
-
-    def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
-        found = self._list(key, default, str, "texts")
-        if not found and default is None:
-            raise self.error(key, "expected at least one")
-        return found
-
-    def choice(
-        self, key: str, known: Sequence[str], where: str = "", default: str | None = None
-    ) -> str:
-        if key not in self._table and default is None:
-            raise self.error(key, f"is missing; choose one of {', '.join(known)}")
-        return self._among(key, self.text(key, default or ""), known, where)
-
-    def choices(self, key: str, known: Sequence[str], default: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self._among(key, one, known) for one in self.texts(key, default))
-
-    def number(self, key: str, default: int, least: int) -> int:
-        found = self._typed(key, default, int, "a whole number")
-        if key in self._table and found < least:
-            raise self.error(key, f"expected at least {least}, not {found}")
-        return found
-
-    def amount(self, key: str, default: float) -> float:
-        found = self._table.get(key, default)
-        if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < 1e12:
-            raise self.error(key, f"expected a number from 0 on, not {found!r}")
-        return float(found)
-
-    def numbers(
-        self, key: str, default: tuple[int, ...], wrong: Callable[[int], str]
-    ) -> tuple[int, ...]:
-        found = self._list(key, default, int, "whole numbers")
-        trouble = next((said for value in found if (said := wrong(value))), "")
-        if trouble or not found:
-            raise self.error(key, trouble or "expected at least one")
-        return found
-
-    def seeds(self) -> tuple[int, ...]:
-        """Read a list of seeds, or how many there are."""
-        found = self._table.get("seeds", 1)
-        if type(found) is int and found > 0:
-            return tuple(range(found))
-        if isinstance(found, list) and found and all(type(v) is int and v >= 0 for v in found):
-            return tuple(found)
-        raise self.error("seeds", f"expected how many there are, or a list of them, not {found!r}")
-
-    def _among(self, key: str, value: str, known: Sequence[str], where: str = "") -> str:
-        if value in known:
-            return value
-        near = difflib.get_close_matches(value, known, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"choose one of {', '.join(known)}"
-        raise self.error(key, f"unknown `{value}`{' ' + where if where else ''}; {hint}")
-
-    def _list(self, key: str, default: Any, kind: type[Any], noun: str) -> Any:  # noqa: ANN401 - a TOML value
-        found = self._table.get(key, list(default or ()))
-        if not isinstance(found, list) or not all(type(value) is kind for value in found):
-            raise self.error(key, f"expected a list of {noun}, not {found!r}")
-        twice = next((value for value in found if found.count(value) > 1), None)
-        if twice is not None:
-            raise self.error(key, f"{twice!r} stands twice; a run is made once")
-        return tuple(found)
-
-    def _typed(self, key: str, default: Any, kind: type[Any], noun: str) -> Any:  # noqa: ANN401 - a TOML value
-        found = self._table.get(key, default)
-        if type(found) is not kind:
-            raise self.error(key, f"expected {noun}, not {found!r}")
-        return found

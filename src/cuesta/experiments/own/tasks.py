@@ -79,6 +79,10 @@ def _task(  # noqa: PLR0913, PLR0917 - a table's row
     )
 
 
+_RENEWED = """\
+        if name in self._kept:
+            self._kept.move_to_end(name)
+        return self._kept.get(name)"""
 _ALL = (
     _task(
         "slug-maker",
@@ -251,8 +255,7 @@ _ALL = (
         """,
         (
             "        return self._kept.get(name)",
-            "        if name in self._kept:\n            self._kept.move_to_end(name)\n"
-             "        return self._kept.get(name)",
+            _RENEWED,
         ),
         ('self.assertEqual(store.get("a"), 1)', 'self.assertIsNone(store.get("a"))'),
     ),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cuesta.core.errors import CuestaError, RequestError
 from cuesta.experiments.account import early_end
 from cuesta.experiments.needs import Need, key
-from cuesta.experiments.record import DONE, NATIVE, SECONDS, STEPS
+from cuesta.experiments.record import DONE, ERROR, NATIVE, SECONDS, STEPS
 from cuesta.experiments.running import LOOPBACK, Performed, Run
 from cuesta.experiments.scaffolds.process import Command, execute
 from cuesta.harnesses.saved.files import find, read_file
@@ -94,27 +94,30 @@ class Plan:
 def perform(run: Run, plan: Plan) -> Performed:
     """Do a run behind a proxy of its own, to its end or its limits, and check it.
 
+    Where a program fails, the run ends in `error` with what was billed until then.
+
     Raises:
-        CuestaError: If a program cannot be started or fails.
+        CuestaError: If the proxy cannot be started.
         OSError: If a file cannot be read or written.
     """
+    in_time, failure = True, ""
     with run.open_gate(run.gate_options(compacts=not plan.adapter, host=plan.host)) as gate:
         began = time.monotonic()
-        in_time = all(
-            execute(command, run.folder, run.limits.minutes * 60)
-            for command in plan.agent(gate.url)
-        )
+        try:
+            in_time = all(
+                execute(command, run.folder, run.limits.minutes * 60)
+                for command in plan.agent(gate.url)
+            )
+        except CuestaError as error:
+            failure = str(error)
         seconds = time.monotonic() - began
         events = tuple(gate.events())
-    if not any(event.dialect for event in events):
-        raise CuestaError(f"the agent asked its model nothing; see the logs in {run.folder}")
+    failure = failure or _check(run, plan, events)
     end, reason = _end(run, events, plan.window, in_time=in_time)
-    for command in plan.check:
-        execute(command, run.folder, _CHECK_SECONDS)
     return Performed(
-        resolved=plan.resolved(),
-        end=end,
-        reason=reason,
+        resolved=None if failure else plan.resolved(),
+        end=ERROR if failure else end,
+        reason=failure or reason,
         events=events,
         seconds=round(seconds, 3),
         cliffs_told=not plan.adapter and run.cell.strategy != NATIVE,
@@ -122,6 +125,18 @@ def perform(run: Run, plan: Plan) -> Performed:
         window=plan.window,
         versions={name: _version(name) for name in ("cuesta", *plan.packages)},
     )
+
+
+def _check(run: Run, plan: Plan, events: Sequence[TraceEvent]) -> str:
+    """Check what the agent did; return what failed, or nothing."""
+    if not any(event.dialect for event in events):
+        return f"the agent asked its model nothing; see the logs in {run.folder}"
+    try:
+        for command in plan.check:
+            execute(command, run.folder, _CHECK_SECONDS)
+    except CuestaError as error:
+        return str(error)
+    return ""
 
 
 def _end(run: Run, events: Sequence[TraceEvent], window: int, *, in_time: bool) -> tuple[str, str]:

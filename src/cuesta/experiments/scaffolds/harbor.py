@@ -34,7 +34,7 @@ _BRIDGE = "{{(index .IPAM.Config 0).Gateway}}"
 
 def needs(endpoint: Endpoint) -> tuple[Need, ...]:
     """Return what every run by Harbor needs."""
-    how = "uv tool install harbor (Python 3.12 or newer)"
+    how = "uv tool install harbor --with cuesta (Python 3.12 or newer)"
     return (program("harbor", how), docker(), *key_needs(endpoint))
 
 

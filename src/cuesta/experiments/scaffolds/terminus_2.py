@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from cuesta.experiments.scaffolds.process import Command
     from cuesta.experiments.spec import Block
 
-ADAPTER = "cuesta.integrations.terminus_2"
+ADAPTER = "cuesta.integrations.harbor"
 CLASS = "CuestaTerminus2"
 _USUAL = "adapter"
 _FREE = 8_000
+_LONGEST_ANSWER = 65_536
 
 
 class Terminus2:
@@ -65,13 +66,14 @@ class Terminus2:
             "max_turns": run.limits.steps,
             "model_info": {
                 "max_input_tokens": window,
-                "max_output_tokens": run.limits.output,
+                "max_output_tokens": _LONGEST_ANSWER,
                 "input_cost_per_token": 0,
                 "output_cost_per_token": 0,
             },
         }
         if adapter:
-            options |= {"threshold": cell.threshold, "profile": run.block.profile}
+            profile = run.block.profile
+            options |= {"threshold": cell.threshold, "profile": profile, "window": window}
         elif cell.strategy != NATIVE:
             options["enable_summarize"] = False
         agent = f"{ADAPTER}:{CLASS}" if adapter else "terminus-2"
