@@ -53,10 +53,8 @@ def test_every_setting_of_a_group_has_the_same_tasks_once_a_seed(records: list[R
         ({"window": 50_000}, "effective window (50,000, 100,000)"),
         ({"spec": "t"}, "spec (s, t)"),
         ({"basis": "c"}, "settings of the runs (b, c)"),
-        (
-            {"price": replace(PRICE, output=5.0)},
-            "prices of a million tokens, input/cached/output (1/0.1/4, 1/0.1/5)",
-        ),
+        ({"price": replace(PRICE, output=5.0)}, "(1/4/0.1/1/1, 1/5/0.1/1/1)"),
+        ({"price": replace(PRICE, cache_write_1h=2.0)}, "(1/4/0.1/1/1, 1/4/0.1/1/2)"),
     ],
 )
 def test_unlike_settings_stand_in_groups_of_their_own(other, why) -> None:
@@ -119,3 +117,14 @@ def test_of_as_many_runs_the_choice_with_more_tasks_is_taken() -> None:
     (group,) = grouped(records).groups
     assert group.tasks == ("a", "b")
     assert len(group.settings[0].seeds) == 1
+
+
+def test_the_window_that_tells_a_scaffold_its_threshold_keeps_nothing_apart() -> None:
+    native = [run("native", size, window=size + 8_000) for size in (16_000, 32_000)]
+    (group,) = grouped([run("native", 0), run("cliff", 16_000), *native]).groups
+    assert group.window == 100_000
+    assert len(group.settings) == 4
+    assert len(grouped(native).groups) == 1
+    others = [run("cliff", 16_000), run("cliff", 16_000, window=50_000)]
+    assert len(grouped(native + others).groups) == 3
+    assert len(grouped([run("cliff", 16_000), replace(native[0], basis="c")]).groups) == 2

@@ -237,9 +237,8 @@ def ends(groups: Groups) -> Table:
     blocks = []
     for group in groups:
         rows = tuple(Row((name_of(one),), tuple(_ends(one))) for one in group.settings)
-        heading = (
-            f"{group.task_set}, {group.scaffold}, {group.name}, effective window {group.window:,}"
-        )
+        window = f", effective window {group.window:,}" if group.window else ""
+        heading = f"{group.task_set}, {group.scaffold}, {group.name}{window}"
         if rows:
             blocks.append(Block(heading, ("Setting",), columns, rows, tuple(_unknown(group))))
     notes = (

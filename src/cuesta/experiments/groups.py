@@ -1,7 +1,8 @@
 """Which runs may be compared: those that share all but strategy, threshold and seed.
 
 Rule 1. A group shares task set, scaffold, model, the settings behind `Record.basis`, the effective
-window, the spec, and the prices. Nothing is compared across groups.
+window, the spec, and the prices. Nothing is compared across groups. A window that is how a scaffold
+is told the threshold of its own compaction is part of the setting instead.
 Rule 2. Within a group every setting is read over the same tasks, each with as many seeds as are
 asked of it, so that a difference is never one of tasks.
 Rule 3. A run that broke (`ERROR`) says nothing about the agent and counts as not there.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from itertools import cycle
 from string import ascii_lowercase
@@ -100,7 +101,7 @@ class Group:
         scaffold: The agent program.
         model: The model.
         mark: A letter where there are several groups of these three; else empty.
-        window: The effective window, in tokens.
+        window: The effective window, in tokens; 0: each setting has its own, its threshold.
         tasks: What all settings are compared over.
         settings: In the order of strategy and threshold, the longest contexts first.
         left_out: How many runs are not among them because another setting lacks their task or seed.
@@ -191,16 +192,21 @@ class _Key:
     @classmethod
     def of(cls, record: Record) -> _Key:
         price = record.price
-        shown = f"{price.input:g}/{price.cache_read:g}/{price.output:g}" if price else "unknown"
-        return cls(record.window, record.basis, record.spec, shown)
+        shown = "/".join(f"{one:g}" for one in astuple(price)) if price else "unknown"
+        return cls(0 if _budget(record) else record.window, record.basis, record.spec, shown)
 
 
 _WORDS = {
     "window": "effective window",
     "basis": "settings of the runs",
     "spec": "spec",
-    "price": "prices of a million tokens, input/cached/output",
+    "price": "prices of a million tokens, input/output/cached/written for 5 minutes/for an hour",
 }
+
+
+def _budget(record: Record) -> bool:
+    """Tell whether a window is how the scaffold's own compaction was told its threshold."""
+    return record.cell.strategy == NATIVE and record.cell.threshold > 0
 
 
 def grouped(records: Iterable[Record], paper: Papers = NO_PAPER) -> Grouped:
@@ -219,11 +225,12 @@ def grouped(records: Iterable[Record], paper: Papers = NO_PAPER) -> Grouped:
             kinds[cell.task_set, cell.scaffold, cell.model][key].append(record)
     groups: list[Group] = []
     apart: list[Apart] = []
-    for kind, by_key in sorted(kinds.items()):
+    for kind, unsettled in sorted(kinds.items()):
+        by_key = _settled(unsettled)
         keys = sorted(by_key)
         marks = ascii_lowercase if len(keys) > 1 else ("",)
         found = [
-            _group(kind, mark, by_key[key], paper.get(key.spec, {}))
+            _group((*kind, mark, key.window), by_key[key], paper.get(key.spec, {}))
             for key, mark in zip(keys, cycle(marks), strict=False)
         ]
         groups += found
@@ -233,31 +240,44 @@ def grouped(records: Iterable[Record], paper: Papers = NO_PAPER) -> Grouped:
     return Grouped(tuple(groups), tuple(apart), broken)
 
 
+def _settled(by_key: Mapping[_Key, Sequence[Record]]) -> Mapping[_Key, Sequence[Record]]:
+    """Give runs whose window is their threshold to the group that they share all else with.
+
+    Where there are several such groups, or none, they stand by themselves.
+    """
+    settled = {key: list(records) for key, records in by_key.items() if key.window}
+    for key in by_key.keys() - settled.keys():
+        like = [one for one in settled if replace(one, window=0) == key]
+        settled.setdefault(like[0] if len(like) == 1 else key, []).extend(by_key[key])
+    return settled
+
+
 def _why(keys: Sequence[_Key]) -> tuple[str, ...]:
     """Return what differs between groups, with the values that it has."""
     told = []
     for name, words in _WORDS.items():
         values = [getattr(key, name) for key in keys]
         if len(set(values)) > 1:
-            shown = (f"{one:,}" if isinstance(one, int) else (one[:18] or "none") for one in values)
+            shown = (f"{one:,}" if isinstance(one, int) else (one or "none") for one in values)
             told.append(f"{words} ({', '.join(shown)})")
     return tuple(told)
 
 
-def _group(kind: _Kind, mark: str, records: Sequence[Record], paper: Mapping[str, float]) -> Group:
+def _group(
+    name: tuple[str, str, str, str, int], records: Sequence[Record], paper: Mapping[str, float]
+) -> Group:
     cases: dict[_Setting, dict[int, dict[str, Record]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
         cell = record.cell
         cases[cell.strategy, cell.threshold][cell.seed][cell.task] = record
     seeds, tasks = _shared(cases)
     settings = tuple(
-        Setting(*name, tuple(tuple(by_seed[seed][t] for t in tasks) for seed in seeds[name]))
-        for name, by_seed in sorted(cases.items(), key=lambda item: _place(*item[0]))
+        Setting(*one, tuple(tuple(by_seed[seed][t] for t in tasks) for seed in seeds[one]))
+        for one, by_seed in sorted(cases.items(), key=lambda item: _place(*item[0]))
         if tasks
     )
     taken = sum(len(seed) for one in settings for seed in one.seeds)
-    window = records[0].window
-    return Group(*kind, mark, window, tasks, settings, len(records) - taken, paper)
+    return Group(*name, tasks, settings, len(records) - taken, paper)
 
 
 def _shared(cases: _Cases) -> tuple[Mapping[_Setting, Sequence[int]], tuple[str, ...]]:
