@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_support import HERE, alive, started, wait_for
+from cli_support import HERE, started
+
+from watching import alive, wait_for
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="reads process states from /proc"

@@ -67,7 +67,7 @@ def test_the_figures_are_the_same_each_time_and_in_order(run, folder):
         (("--threshold", "auto"), "no automatic threshold"),
         (("--threshold", "12"), "at least 1000"),
         (("--strategy", "clif"), "clif"),
-        (("--resume", "x"), "keeps nothing"),
+        (("--resume", "x"), "unrecognized arguments: --resume"),
     ],
 )
 def test_mistakes_are_named(run, folder, words, hint):

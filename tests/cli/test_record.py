@@ -9,9 +9,10 @@ import subprocess
 import urllib.request
 
 import pytest
-from cli_support import CALL, CUESTA, cuesta, started, wait_for
+from cli_support import CALL, CUESTA, cuesta, started
 
 from cuesta.store.recordings import read_recordings
+from watching import wait_for
 
 
 def call(address, body=CALL):

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_support import CALL, CUESTA, alive, cuesta, started, wait_for
+from cli_support import CALL, CUESTA, cuesta, started
 
 from cuesta.cli.run import saving_line
+from watching import alive, wait_for
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="reads process states from /proc"

@@ -1,12 +1,15 @@
 """The verb `cuesta tune`, on files of saved sessions made here."""
 
+import io
 import json
+import tarfile
 
 import pytest
 
 from cuesta.cli.main import main
-from cuesta.cli.tune import saved_sessions
+from cuesta.cli.tune import sessions_of
 from cuesta.jobs.executors import LocalPool
+from cuesta.lab.files import tasks_of
 from cuesta.lab.measured import Tuning
 from cuesta.lab.tune import tune
 from cuesta.store.prices import price_book
@@ -71,10 +74,10 @@ def test_it_says_the_same_every_time_and_in_json_too(folder, capsys):
 
 
 def test_processes_find_what_one_finds(folder):
-    tuning, files = Tuning(price_book(), extras=(3,)), sorted(folder.iterdir())[:3]
-    alone = tune(files, tuning, read=saved_sessions)
+    tuning, tasks = Tuning(price_book(), extras=(3,)), tasks_of([folder])[:3]
+    alone = tune(tasks, tuning, read=sessions_of)
     assert len(alone.groups) == 1
-    assert tune(files, tuning, read=saved_sessions, run=LocalPool(2).map) == alone
+    assert tune(tasks, tuning, read=sessions_of, run=LocalPool(2).map) == alone
 
 
 def test_models_apart_and_another_number_of_extra_steps(folder, capsys):
@@ -92,15 +95,57 @@ def test_a_model_without_a_price_is_an_error_that_helps(tmp_path, capsys):
     assert "no price is known for model `nobody-knows-this-one`" in capsys.readouterr().err
     prices = tmp_path / "prices.toml"
     prices.write_text('[models."nobody-knows-this-one"]\ninput = 1\noutput = 2\n')
-    assert main(["tune", str(tmp_path / "one.jsonl"), "--prices", str(prices)]) == 0
+    for priced in (["--prices", str(prices)], ["--model", "claude-sonnet-4-5"]):
+        assert main(["tune", str(tmp_path / "one.jsonl"), *priced]) == 0
+    assert "billed as those of claude-sonnet-4-5" in capsys.readouterr().out
+
+
+def test_sessions_without_a_price_are_left_out_by_name(folder, capsys):
+    assert main(["tune", str(folder), "--json"]) == 0
+    known = capsys.readouterr().out
+    for name in ("one", "two"):
+        saved(folder / f"{name}.jsonl", 3, "nobody-knows-this-one")
+    assert main(["tune", str(folder), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert out == known
+    said = " ".join(err.split())
+    assert "left out 2 sessions: no price is known for model `nobody-knows-this-one`" in said
+    assert "`--model NAME` prices all as another model" in said
+
+
+def test_a_model_to_bill_by_must_have_a_price(folder, capsys):
+    assert main(["tune", str(folder), "--model", "nobodys-model"]) == 1
+    assert "no price is known for model `nobodys-model`" in capsys.readouterr().err
 
 
 def test_nothing_to_read_and_nothing_there(tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("no session")
     assert main(["tune", str(tmp_path)]) == 1
-    assert "no session with a model call in 1 file" in capsys.readouterr().err
+    assert "no saved session in" in capsys.readouterr().err
     assert main(["tune", str(tmp_path / "missing")]) == 1
     assert "No such file" in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_archive_is_read_in_parts_by_all_workers(folder, tmp_path, capsys):
+    assert main(["tune", str(folder), "--json"]) == 0
+    alone = capsys.readouterr().out
+    packed = tmp_path / "packed.tar"
+    with tarfile.open(packed, "w") as archive:
+        for path in sorted(folder.glob("*.jsonl")):
+            archive.add(path, path.name)
+        filler = tarfile.TarInfo("filler.bin")
+        filler.size = 2 << 20
+        archive.addfile(filler, io.BytesIO(bytes(filler.size)))
+    assert len(tasks_of([packed])) == 3
+    assert main(["tune", str(packed), "--workers", "2", "--json"]) == 0
+    assert figures(capsys.readouterr().out) == figures(alone)
+
+
+def figures(printed):
+    """Return the thresholds and costs that were printed, rounded: sums differ in their order."""
+    (found,) = json.loads(printed)
+    costs = [(one["closed_form"], round(one["best_dollars"], 9)) for one in found["answers"]]
+    return found["sessions"], found["calls"], found["threshold"], costs
 
 
 @pytest.mark.parametrize("extra", ["-1", "many", "nan", "1e9"])

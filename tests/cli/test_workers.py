@@ -7,7 +7,9 @@ import subprocess
 import urllib.request
 
 import pytest
-from cli_support import CALL, CUESTA, alive, cuesta, started, wait_for
+from cli_support import CALL, CUESTA, cuesta, started
+
+from watching import alive, wait_for
 
 
 @pytest.fixture

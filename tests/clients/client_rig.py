@@ -42,7 +42,7 @@ def tool(name, argument):
     return lambda command: ToolCall(name, {argument: command})
 
 
-def run(cuesta, environment, home, options, command):
+def run(cuesta, environment, home, options, command, *, seconds=240):
     """Run an agent through `cuesta run` to its end."""
     return subprocess.run(
         [cuesta, "run", *options, "--", *map(str, command)],
@@ -51,7 +51,7 @@ def run(cuesta, environment, home, options, command):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=seconds,
         check=False,
     )
 

@@ -19,6 +19,14 @@ def program(name, *places):
     pytest.skip(f"{name} is not installed ({platform.machine()}): run `make clients`")
 
 
+def program_of(name, folder, file):
+    """Return an executable of a Python package's own environment, or skip with the reason."""
+    found = ROOT / ".clients" / "venvs" / folder / "bin" / file
+    if found.exists():
+        return found
+    pytest.skip(f"{name} is not installed: run `sh scripts/install-clients --python`")
+
+
 @pytest.fixture
 def home(tmp_path):
     """Give an empty HOME and a working folder in it."""

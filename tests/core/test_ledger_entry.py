@@ -31,6 +31,7 @@ _ENTRIES = st.builds(
     cliffs=st.lists(_CLIFFS, max_size=4).map(tuple),
     rung=st.integers(0, 2),
     foreign=st.booleans(),
+    protocol=st.sampled_from(["", "terminus-2"]),
 )
 _ONE = Entry(
     PROFILES["default"], "cliff", 1, (Cliff(4, 7, 15, 32_000, 3_072, "m", False, False, "ab", 90),)
@@ -48,9 +49,16 @@ def test_a_record_names_its_version():
 
 def test_an_entry_of_version_1_is_read_and_clears_nothing():
     record = json.loads(_ONE.to_json())
+    del record["protocol"]
     for cliff in record["cliffs"]:
         del cliff["cleared"], cliff["summary"]
     assert Entry.from_json(json.dumps({**record, "v": 1}).encode()) == _ONE
+
+
+def test_an_entry_of_version_2_is_read_and_speaks_no_text_protocol():
+    record = json.loads(_ONE.to_json())
+    del record["protocol"]
+    assert Entry.from_json(json.dumps({**record, "v": 2}).encode()) == _ONE
 
 
 def _changed(**changes: object) -> bytes:

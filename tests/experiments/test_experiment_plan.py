@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cuesta.cli.experiment import main as experiment
 from cuesta.cli.experiment_list import main as list_main
 from cuesta.cli.experiment_run import main
 from cuesta.core.errors import ConfigError
@@ -88,6 +89,44 @@ def test_what_is_missing_is_told_with_how_to_get_it(capsys, monkeypatch):
     with pytest.raises(ConfigError, match="cannot be run here") as error:
         check(load("claude-code"))
     assert "uv tool install harbor --with cuesta" in str(error.value)
+
+
+def test_one_cell_of_a_table_needs_and_costs_only_its_own(capsys, monkeypatch):
+    monkeypatch.delenv("ZAI_API_KEY", raising=False)
+    text = planned(capsys, "terminus-2", "--only", "kimi-k2.6,cliff,16K")
+    assert "ZAI_API_KEY" not in text
+    only = ("--only", "kimi-k2.6,cliff,16K,seed=1,fix-git", "--json")
+    plan = json.loads(planned(capsys, "terminus-2", *only))
+    assert [(row["threshold"], row["runs"]) for row in plan["rows"]] == [(16_000, 1)]
+    assert plan["rows"][0]["dollars_in_the_paper"] == pytest.approx(0.19)
+
+
+@pytest.mark.parametrize("words", ["gone", "seed=9", "cliff,keep_all", "slug-maker,page-counter"])
+def test_words_that_are_true_of_no_run_are_told(words):
+    with pytest.raises(ConfigError, match="no run of own is"):
+        check(load("own"), words.split(","))
+
+
+@pytest.mark.parametrize("verb", [[], ["--help"]])
+def test_the_verbs_of_experiments_are_shown_within_eighty_columns(capsys, verb):
+    assert experiment(verb) == 0
+    text = capsys.readouterr().out
+    assert "cuesta experiment run own" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("verb", ["run", "list"])
+def test_the_help_of_a_verb_teaches_within_eighty_columns(capsys, verb):
+    with pytest.raises(SystemExit):
+        experiment([verb, "--help"])
+    text = capsys.readouterr().out
+    assert f"  cuesta experiment {verb}" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_an_unknown_verb_is_guessed():
+    with pytest.raises(ConfigError, match="did you mean `cuesta experiment run`"):
+        experiment(["rum"])
 
 
 def test_kernels_say_that_they_are_not_there_yet(capsys):

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 from cuesta.jobs.executors import LocalPool
@@ -14,7 +13,6 @@ from cuesta.jobs.run import run
 
 IDENTITY = {"what": "squares", "rounds": 1}
 TASKS = {f"task-{number}": number for number in range(40)}
-PATIENCE = 30.0
 
 
 def square(number):
@@ -54,23 +52,6 @@ def endless(path):
     Path(path).write_text(str(os.getpid()))
     while True:
         hashlib.sha256(b"x" * 100_000).digest()
-
-
-def wait_for(condition):
-    """Return what a condition becomes once it is true; fail when it does not in time."""
-    deadline = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.01)
-    return found
-
-
-def alive(pid):
-    """Tell whether a process runs (a zombie does not)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def children(pid):

@@ -10,22 +10,13 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from job_support import (
-    alive,
-    die,
-    endless,
-    pid,
-    spin,
-    square,
-    stumble,
-    unpicklable,
-    wait_for,
-)
+from job_support import die, endless, pid, spin, square, stumble, unpicklable
 
 from cuesta.core.errors import ConfigError
 from cuesta.jobs.errors import TaskError, WorkerError
 from cuesta.jobs.executors import Here, LocalPool, cores
 from cuesta.jobs.ray import RayPool
+from watching import alive, wait_for
 
 HERE = Path(__file__).parent
 LINUX = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads processes from /proc")

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from job_support import IDENTITY, TASKS, alive, children, die, spin, square, stumble, wait_for
+from job_support import IDENTITY, TASKS, children, die, spin, square, stumble
 
 from cuesta.jobs.errors import TaskError
 from cuesta.jobs.executors import Here, LocalPool
 from cuesta.jobs.records import Records
 from cuesta.jobs.run import Limits, run
+from watching import alive, wait_for
 
 HERE = Path(__file__).parent
 

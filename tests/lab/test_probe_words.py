@@ -38,7 +38,7 @@ def test_a_string_stands_only_whole():
     assert stands("run_model", "a run_models b") < 0
     assert stands("run_model", "xrun_model run_model") == 11
     assert stands("123", "4123 1234 123") == 10
-    assert stands("src/run.py", "at /work/src/run.py:7") == 9
+    assert stands("src/run.py", "at /repo/src/run.py:7") == 9
 
 
 def test_a_blank_that_json_wrote_is_one():

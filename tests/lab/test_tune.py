@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from even_sessions import even_session
 
-from cuesta.core.errors import UnknownModelError
 from cuesta.core.models import read_model, window_of
 from cuesta.core.policy import WINDOW_SHARE, profile
 from cuesta.core.prices import PriceBook
+from cuesta.lab.closed_form import formula
 from cuesta.lab.measured import Measured, Tuning
 from cuesta.lab.prepared import prepare
 from cuesta.lab.tune import Found, _plain, tune
@@ -19,6 +19,11 @@ TUNING = Tuning(PriceBook())
 def only(*sessions, tuning=TUNING):
     (found,) = tune(sessions, tuning).groups
     return found
+
+
+def replace_model(session, model):
+    """Return a session that asked another model all along."""
+    return replace(session, calls=tuple(replace(call, model=model) for call in session.calls))
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +123,7 @@ def test_short_sessions_have_no_shape_and_no_advice():
     assert found.shapes == {}
     assert found.advice is None
     answer = found.answer("engine", 3)
-    assert (answer.high, answer.formula, answer.ratio) == (None, found.floor, 1)
+    assert (answer.high, answer.formula, answer.ratio) == (None, None, 1)
 
 
 def test_a_session_without_a_call_is_no_session():
@@ -154,9 +159,44 @@ def test_groups_are_told_apart_by_harness_and_by_model():
     assert [found.name for found in by_model] == names
 
 
-def test_a_model_without_a_price_is_named():
-    with pytest.raises(UnknownModelError, match="gpt-oss"):
-        tune([even_session(3, model="gpt-oss")], TUNING)
+def test_where_never_dropping_is_cheaper_the_closed_form_says_never():
+    found = only(even_session(28))
+    never = found.points[found.top]
+    for answer in found.answers:
+        assert answer.formula_cost <= never.costs[answer.cache].total(answer.extra)
+    # One cliff would fall just before the end, and cost more than what is left could save.
+    assert formula(found.shapes["engine"], 5) < found.top
+    assert found.answer("engine", 5).formula is None
+
+
+@pytest.mark.parametrize("calls", [28, 35, 41])
+def test_sessions_shorter_than_what_is_measured_at_have_a_shape_too(calls):
+    found = only(even_session(calls))
+    assert found.top < 2.5 * 23_000
+    for cache in ("engine", "perfect"):
+        assert found.answer(cache, 0).ratio <= 1.06
+        assert found.answer(cache, 3).ratio <= 1.06
+
+
+def test_sessions_without_a_price_are_counted_and_cost_no_other():
+    known = even_session(5)
+    unknown = [even_session(3, model=model) for model in ("gpt-oss", "gpt-oss", "")]
+    found = tune([*unknown, known], TUNING)
+    assert [one.sessions for one in found.groups] == [1]
+    assert found.groups == tune([known], TUNING).groups
+    named, nameless = found.unpriced.items()
+    assert "`gpt-oss`" in named[0]
+    assert named[1] == 2
+    assert nameless == ("the file does not name the model", 1)
+    assert tune(unknown, TUNING).groups == ()
+
+
+def test_all_calls_can_be_billed_as_another_models(long):
+    sessions = [replace_model(session, "claude-opus-4-5") for session in long[:2]]
+    found = only(*sessions, tuning=replace(TUNING, model="claude-sonnet-4-5"))
+    known = only(*long[:2])
+    assert (found.answers, found.advice) == (known.answers, known.advice)
+    assert (set(found.models), found.worth) == ({"claude-opus-4-5"}, known.worth)
 
 
 def test_the_advice_leaves_room_in_the_window():

@@ -192,7 +192,25 @@ class TestObservations:
     @pytest.mark.parametrize("protocol", PROTOCOLS)
     def test_a_person_who_answers_an_action_stays_a_person(self, protocol):
         said = user("Command not executed. The user rejected it: use `<output>` and bash-$ less")
-        assert read(protocol, assistant(ANSWERS[protocol]), said)[1] == said
+        answer, heard = read(protocol, assistant(ANSWERS[protocol]), said)
+        assert speaks_human(heard)
+        assert heard.blocks[1:] == said.blocks
+        # The action is settled all the same, and nothing is told of its output.
+        assert heard.blocks[0] == Block(BlockKind.RESULT, call_id=answer.blocks[-1].call_id)
+
+    @pytest.mark.parametrize(("protocol", "output", "_error"), OUTPUTS)
+    def test_what_a_client_puts_behind_an_observation_is_a_persons(self, protocol, output, _error):
+        merged = says(Role.USER, output, "And hurry up.")
+        _, result = read(protocol, assistant(ANSWERS[protocol]), merged)
+        assert [block.kind for block in result.blocks] == [BlockKind.RESULT, BlockKind.TEXT]
+        assert result.blocks[0].texts == (output,)
+        assert result.blocks[1].texts == ("And hurry up.",)
+        assert speaks_human(result)
+
+    @pytest.mark.parametrize("protocol", PROTOCOLS)
+    def test_an_output_behind_an_answer_without_an_action_is_a_persons(self, protocol):
+        output = next(o for p, o, error in OUTPUTS if p == protocol and not error)
+        assert read(protocol, assistant("I am done."), user(output))[1] == user(output)
 
     @pytest.mark.parametrize(("protocol", "output", "_error"), OUTPUTS)
     def test_only_what_stands_right_behind_an_answer_is_a_result(self, protocol, output, _error):

@@ -23,7 +23,7 @@ _WHY = (
 )
 
 
-def lines(plan: Plan, only: Sequence[str] = ()) -> Iterator[str]:
+def lines(plan: Plan) -> Iterator[str]:
     """Yield what a person is shown of a plan, in 80 columns."""
     spec = plan.spec
     yield from wrapped(f"{spec.name}: {spec.about}", _WIDTH)
@@ -39,8 +39,6 @@ def lines(plan: Plan, only: Sequence[str] = ()) -> Iterator[str]:
     yield ""
     yield from wrapped(_limits(plan), _WIDTH)
     yield f"Results: {spec.folder}  (spec {spec.hash})"
-    if only:
-        yield from wrapped(f"Of these runs only those that are: {', '.join(only)}.", _WIDTH)
     yield ""
     yield "What is started, PROXY being the proxy's address:"
     for command in plan.commands:

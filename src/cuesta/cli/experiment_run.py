@@ -50,9 +50,9 @@ def main(argv: list[str]) -> int:
     spec = _limited(load(arguments.spec), arguments)
     book = price_book(arguments.prices)
     if arguments.dry_run:
-        planned = plan(spec, book)
+        planned = plan(spec, book, arguments.only)
         shown = json.dumps(as_json(planned), indent=2) if arguments.json else ""
-        print(shown or "\n".join(lines(planned, arguments.only)))
+        print(shown or "\n".join(lines(planned)))
         return 0
     means = Means(
         open_gate, ScriptedCrew(), book, _executor(spec, arguments), spec.folder, arguments.only

@@ -59,6 +59,7 @@ def open_gate(options: GateOptions) -> Iterator[ProxyGate]:
         threshold=options.threshold,
         window=options.window,
         reclaim=options.reclaim,
+        harness=options.harness,
     )
     store = MemoryStore()
     proxy = Proxy(Engine(compaction), store, _proxy_options(options), _taps())

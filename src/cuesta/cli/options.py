@@ -128,7 +128,7 @@ class Option:
         return value
 
     def _expected(self, value: object) -> str:
-        wanted = " or ".join(self.choices) or _NOUNS.get(self.kind, "a text")
+        wanted = " or ".join(filter(None, self.choices)) or _NOUNS.get(self.kind, "a text")
         return f"expected {wanted}, not {value!r}"
 
 
@@ -205,7 +205,7 @@ def add_flags(
         else:
             keywords["type"] = option.from_flag
             keywords["action"] = "append" if option.kind is tuple else "store"
-            choices = "|".join(option.choices)
+            choices = "|".join(filter(None, option.choices))
             keywords["metavar"] = choices or _METAVARS.get(option.kind, "TEXT")
         group.add_argument(
             f"--{option.key}", dest=option.name, default=argparse.SUPPRESS, **keywords

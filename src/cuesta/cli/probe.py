@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from cuesta.cli import probe_text as text
 from cuesta.cli.options import Parser
-from cuesta.cli.replay import names, thresholds
 from cuesta.cli.sources import add_source_flags, nothing, performed, reading_of
+from cuesta.cli.variants import add_strategy_flags
 from cuesta.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ _ABOVE = 4
 def main(argv: list[str]) -> int:
     """Probe, print the tables and return 0."""
     arguments = _parser().parse_args(argv)
-    if arguments.resume:
-        raise ConfigError("argument --resume: `cuesta probe` keeps nothing to go on from")
     reading = reading_of(arguments)
     plan = _Plan.of(arguments)
     from functools import partial  # noqa: PLC0415 - beside the slow ones
@@ -71,22 +69,7 @@ def _parser() -> Parser:
     parser.usage = "cuesta probe [options] [PATH ...]"
     add_source_flags(parser)
     group = parser.add_argument_group("what is probed")
-    group.add_argument(
-        "--strategy",
-        type=names,
-        action="extend",
-        default=[],
-        metavar="NAMES",
-        help="strategies, with commas between (default: cliff)",
-    )
-    group.add_argument(
-        "--threshold",
-        type=thresholds,
-        action="extend",
-        default=[],
-        metavar="SIZES",
-        help="thresholds in tokens, with commas between (default: 16K,32K,64K)",
-    )
+    add_strategy_flags(group, "cliff", "16K,32K,64K")
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")
     return parser
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cuesta.cli import replay_text as text
 from cuesta.cli.options import Parser
 from cuesta.cli.sources import Summary, add_source_flags, merged, nothing, outcomes, reading_of
+from cuesta.cli.variants import add_strategy_flags, size, thresholds
 from cuesta.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,9 +38,8 @@ machine. Without a PATH it looks where the agents on this machine keep theirs.
 
 _STRATEGIES = ("keep_all", "cliff")
 _THRESHOLDS = (0, 8_000, 16_000, 32_000, 64_000, 128_000, 200_000)
+_AT = "auto,8K,16K,32K,64K,128K,200K; `auto` is what the proxy chooses by itself"
 _RECLAIMS = (5_000,)
-_LEAST = 1_000
-"""Smaller thresholds leave no room for a conversation."""
 _MATCHED = "mean-peak"
 
 
@@ -73,25 +73,9 @@ def _target(match: Sequence[str] | None) -> int:
 def _parser() -> Parser:
     parser = Parser("cuesta replay", _TEXT)
     parser.usage = "cuesta replay [options] [PATH ...]"
-    add_source_flags(parser)
+    add_source_flags(parser, resumes=True)
     group = parser.add_argument_group("what is replayed")
-    group.add_argument(
-        "--strategy",
-        type=names,
-        action="extend",
-        default=[],
-        metavar="NAMES",
-        help="strategies, with commas between (default: keep_all,cliff)",
-    )
-    group.add_argument(
-        "--threshold",
-        type=thresholds,
-        action="extend",
-        default=[],
-        metavar="SIZES",
-        help="thresholds in tokens, with commas between, such as 16K,32K; `auto` is what the proxy "
-        "chooses by itself (default: auto,8K,16K,32K,64K,128K,200K)",
-    )
+    add_strategy_flags(group, "keep_all,cliff", _AT)
     group.add_argument(
         "--reclaim",
         type=thresholds,
@@ -122,32 +106,6 @@ def _parser() -> Parser:
     group.add_argument("--report", type=Path, metavar="FILE", help="one HTML page with plots")
     group.add_argument("--figures", type=Path, metavar="DIR", help="its plots as PNG and SVG")
     return parser
-
-
-def names(text: str) -> list[str]:
-    """Read names with commas between."""
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def thresholds(text: str) -> list[int]:
-    """Read numbers of tokens with commas between; `auto` is 0."""
-    return [0 if part == "auto" else size(part) for part in names(text)]
-
-
-def size(text: str) -> int:
-    """Read a number of tokens: `32000`, `32K` or `1M`.
-
-    Raises:
-        argparse.ArgumentTypeError: If it is none, or too small for a conversation.
-    """
-    unit = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
-    try:
-        tokens = round(float(text[:-1] if unit > 1 else text) * unit)
-    except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError(f"expected tokens such as 32K, not {text!r}") from None
-    if tokens < _LEAST:
-        raise argparse.ArgumentTypeError(f"expected at least {_LEAST} tokens, not {text!r}")
-    return tokens
 
 
 class _Run:

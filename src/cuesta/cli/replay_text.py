@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cuesta.cli.bill import short_tokens
-from cuesta.cli.text import fitted, wrapped
+from cuesta.cli.sources import HOW_TO_PRICE
+from cuesta.cli.text import counted, fitted, wrapped
 from cuesta.lab.records import AS_RUN, BASE
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ _COSTS = "{:>7}{:>6}{:>6}{:>9}{:>8}{:>9}{:>8}{:>6}"
 _TOKENS = "{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}"
 _PATH = 34
 _FILE = "{}{:>9}{:>7}{:>7}{:>7}{:>7}{:>9}"
-_PRICE = "`--prices FILE` names that file; `--model NAME` prices all as another model."
 _NAMED = 3
 _STEPS = 3
 """Extra steps that a cliff is taken to cause: around real compactions 3.4 were seen."""
@@ -37,11 +37,6 @@ def dollars(cost: float | None) -> str:
     if abs(cost) >= 10_000:
         return f"${cost:,.0f}"
     return f"${cost:.2f}" if abs(cost) >= 0.1 or not cost else f"${cost:.4f}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 call`, `2,000 calls`."""
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def tables(rows: Sequence[Row]) -> Iterator[str]:
@@ -147,7 +142,7 @@ def notes(rows: Sequence[Row], unpriced: Mapping[str, int]) -> Iterator[str]:
     for reason, sessions in unpriced.items():
         yield from wrapped(f"Costs leave out {counted(sessions, 'session')}: {reason}.", WIDTH)
     if unpriced:
-        yield from wrapped(_PRICE, WIDTH)
+        yield from wrapped(HOW_TO_PRICE, WIDTH)
         yield ""
     found = cheapest(rows)
     if found is not None:

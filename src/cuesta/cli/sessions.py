@@ -34,7 +34,7 @@ def main(argv: list[str]) -> int:
     """Print the list and return 0."""
     parser = Parser("cuesta sessions", _TEXT)
     parser.usage = "cuesta sessions [options] [PATH ...]"
-    add_source_flags(parser)
+    add_source_flags(parser, resumes=True)
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args(argv)
     from cuesta.lab.sweep import Sweep  # noqa: PLC0415 - slow to load

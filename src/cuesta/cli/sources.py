@@ -30,6 +30,9 @@ _SMALL = 4 << 20
 
 _MOST_WORKERS = 256
 
+HOW_TO_PRICE = "`--prices FILE` names that file; `--model NAME` prices all as another model."
+"""What helps where a model has no price."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -52,8 +55,13 @@ class Reading:
     own_prices: str = ""
 
 
-def add_source_flags(parser: Parser) -> None:
-    """Give a parser the flags that say what is read."""
+def add_source_flags(parser: Parser, *, resumes: bool = False) -> None:
+    """Give a parser the flags that say what is read.
+
+    Args:
+        parser: The parser.
+        resumes: Whether the command keeps what it has done, so that it can go on from there.
+    """
     group = parser.add_argument_group("what is read")
     group.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="a file or a folder")
     group.add_argument(
@@ -70,6 +78,9 @@ def add_source_flags(parser: Parser) -> None:
         metavar="ADDRESS",
         help="read on a Ray cluster: its address, or `local` for one that is started here",
     )
+    if not resumes:
+        parser.set_defaults(resume=None)
+        return
     group.add_argument(
         "--resume",
         type=Path,

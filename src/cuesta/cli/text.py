@@ -23,6 +23,11 @@ def printable(text: str) -> str:
     return "".join(shown)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 call`, `2,000 calls`."""
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
 def cells(text: str) -> int:
     """Return how many columns of a terminal printable text takes."""
     return sum(map(_width, text))

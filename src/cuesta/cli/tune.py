@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cuesta.cli import tell
 from cuesta.cli.options import Parser
-from cuesta.cli.tuned import as_json, lines
+from cuesta.cli.sources import HOW_TO_PRICE, add_source_flags, nothing, performed, reading_of
+from cuesta.cli.text import counted
 from cuesta.core.errors import CuestaError
 from cuesta.core.policy import PROFILES, profile
-from cuesta.harnesses.saved.files import find, homes, read_file
-from cuesta.jobs.errors import TaskError
-from cuesta.jobs.executors import Executor, Here, LocalPool
-from cuesta.lab.measured import Tuning
-from cuesta.lab.tune import Found, Result, tune
-from cuesta.store.prices import price_book
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+    from cuesta.cli.sources import Reading
+    from cuesta.lab.files import Task
+    from cuesta.lab.measured import Tuning
+    from cuesta.lab.tune import Found, Result
     from cuesta.trace.session import Session
 
 _TEXT = """\
@@ -44,31 +39,25 @@ so there is a band, and one flag to use. A replay keeps the recorded steps.
 """
 
 _PASSES = ("reading", "replaying", "refining")
-_SILENCE = 2.0
-_SMALL = 4 << 20
-"""Bytes of files that are replayed before another process has started."""
 _EXTRAS = (0.0, 1.0, 3.0, 5.0)
 
 
 def main(argv: list[str]) -> int:
     """Print what was found and return 0."""
     arguments = _parser().parse_args(argv)
-    tuning = Tuning(
-        price_book(arguments.prices),
-        profile(arguments.profile),
-        tuple(sorted({*_EXTRAS, arguments.extra})),
-        arguments.extra,
-        by_model=arguments.by_model,
-    )
-    files = _files(arguments.paths)
-    found = _found(files, tuning)
+    from cuesta.cli.tuned import as_json, lines  # noqa: PLC0415 - slow to load
+
+    reading = reading_of(arguments)
+    tuning = _tuning(arguments, reading)
+    found = _found(reading, tuning)
     for reason in found.refused:
         tell(f"warning: left out {reason}")
     if not found.groups:
-        raise CuestaError(
-            f"no session with a model call in {len(files)} file{'' if len(files) == 1 else 's'}.\n"
-            "Name files or folders: cuesta tune PATH"
-        )
+        raise _nothing(found, reading)
+    for reason, sessions in found.unpriced.items():
+        tell(f"warning: left out {counted(sessions, 'session')}: {reason}")
+    if found.unpriced:
+        tell(f"warning: {HOW_TO_PRICE}")
     if arguments.json:
         print(json.dumps(as_json(found.groups, tuning), indent=2))
     else:
@@ -76,10 +65,61 @@ def main(argv: list[str]) -> int:
     return 0
 
 
+def _tuning(arguments: argparse.Namespace, reading: Reading) -> Tuning:
+    """Return how thresholds are compared.
+
+    Raises:
+        UnknownModelError: If the model that all is billed as has no price.
+    """
+    from cuesta.lab.measured import Tuning  # noqa: PLC0415 - slow to load
+
+    if arguments.model:
+        reading.prices.price(arguments.model)
+    return Tuning(
+        reading.prices,
+        profile(arguments.profile),
+        tuple(sorted({*_EXTRAS, arguments.extra})),
+        arguments.extra,
+        by_model=arguments.by_model,
+        model=arguments.model,
+    )
+
+
+def _found(reading: Reading, tuning: Tuning) -> Found:
+    from cuesta.lab.tune import tune  # noqa: PLC0415 - slow to load
+
+    passes = iter(_PASSES)
+
+    def run(
+        function: Callable[[Any], Result], tasks: Iterable[Any], /
+    ) -> Iterator[tuple[int, Result]]:
+        del tasks
+        return enumerate(performed(reading, function, next(passes)))
+
+    return tune(reading.tasks, tuning, read=sessions_of, run=run)
+
+
+def sessions_of(task: Task) -> Iterator[Session]:
+    """Yield the sessions that a task names."""
+    from pathlib import Path  # noqa: PLC0415 - beside the slow one
+
+    from cuesta.harnesses.saved.files import read_file  # noqa: PLC0415 - slow to load
+
+    for saved in read_file(Path(task.path), task.part, task.parts):
+        yield from saved.sessions
+
+
+def _nothing(found: Found, reading: Reading) -> CuestaError:
+    """Return the error of who has no session to tune on."""
+    if found.unpriced:
+        return CuestaError("\n".join([*found.unpriced, HOW_TO_PRICE]))
+    return nothing(reading.paths)
+
+
 def _parser() -> Parser:
     parser = Parser("cuesta tune", _TEXT)
     parser.usage = "cuesta tune [PATH ...] [options]"
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders")
+    add_source_flags(parser)
     parser.add_argument(
         "--by-model", action="store_true", help="one answer a model, not one a harness"
     )
@@ -96,7 +136,6 @@ def _parser() -> Parser:
         default="default",
         help="how to compact (default: default)",
     )
-    parser.add_argument("--prices", type=Path, metavar="FILE", help="prices of models, in TOML")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
@@ -109,61 +148,3 @@ def _extra(text: str) -> float:
     if not 0 <= value <= 100:
         raise argparse.ArgumentTypeError(f"expected a number from 0 to 100, not {text!r}")
     return value
-
-
-def _files(paths: Sequence[Path]) -> list[Path]:
-    """Return the files to read: those named, or those that agents keep here.
-
-    Raises:
-        FileNotFoundError: If there is nothing at a path that was named.
-    """
-    for path in paths:
-        path.stat()
-    return list(find(paths or homes(os.environ).values()))
-
-
-def _found(files: Sequence[Path], tuning: Tuning) -> Found:
-    small = len(files) < 2 or sum(file.stat().st_size for file in files) < _SMALL
-    course = _Course(Here() if small else LocalPool(), len(files))
-    try:
-        return tune(files, tuning, read=saved_sessions, run=course.run)
-    except TaskError as error:
-        raise TaskError(error.index, error.reason, str(files[error.index])) from error
-    finally:
-        course.end()
-
-
-def saved_sessions(path: Path) -> Iterator[Session]:
-    """Yield the sessions that a file holds."""
-    for saved in read_file(path):
-        yield from saved.sessions
-
-
-class _Course:
-    """Runs tasks, and says on a screen how far it is once that takes long."""
-
-    def __init__(self, executor: Executor, total: int) -> None:
-        self._executor = executor
-        self._total = total
-        self._passes = iter(_PASSES)
-        self._began = time.monotonic()
-        self._told = False
-
-    def run(
-        self, function: Callable[[Any], Result], tasks: Iterable[Any], /
-    ) -> Iterator[tuple[int, Result]]:
-        """Run a function over tasks; see `cuesta.lab.tune.Run`."""
-        phase = next(self._passes)
-        for done, result in enumerate(self._executor.map(function, tasks), 1):
-            self._tell(f"{phase}: {done} of {self._total} files")
-            yield result
-
-    def end(self) -> None:
-        """Clear the line that says how far it is."""
-        if self._told:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-    def _tell(self, text: str) -> None:
-        if sys.stderr.isatty() and time.monotonic() - self._began > _SILENCE:
-            self._told = True
-            print(f"\r\x1b[Kcuesta: {text}", end="", file=sys.stderr, flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cuesta.cli.bill import short_tokens
-from cuesta.cli.text import fitted, wrapped
+from cuesta.cli.text import counted, fitted, wrapped
 from cuesta.lab.closed_form import base_of
 from cuesta.lab.tune import FEW
 
@@ -27,6 +27,8 @@ def lines(found: Sequence[Tuned], tuning: Tuning) -> Iterator[str]:
             yield ""
         yield from _group(tuned, tuning)
     yield ""
+    if tuning.model:
+        yield from wrapped(f"All calls are billed as those of {tuning.model}.", _WIDTH)
     yield from wrapped(
         "Costs are list prices. A replay keeps the recorded steps: it cannot tell what a model "
         "would have done without what was dropped, only that r steps more are paid for.",
@@ -37,7 +39,7 @@ def lines(found: Sequence[Tuned], tuning: Tuning) -> Iterator[str]:
 def _group(tuned: Tuned, tuning: Tuning) -> Iterator[str]:
     models = ", ".join(f"{model} ({n})" for model, n in sorted(tuned.models.items()))
     yield fitted(
-        f"{tuned.name}: {_many(tuned.sessions, 'session')}, {_many(tuned.calls, 'call')},"
+        f"{tuned.name}: {counted(tuned.sessions, 'session')}, {counted(tuned.calls, 'call')},"
         f" {_money(tuned.worth)} with nothing dropped",
         _WIDTH,
     ).rstrip()
@@ -102,7 +104,7 @@ def reasons(tuned: Tuned, answer: Answer, tuning: Tuning) -> Iterator[str]:
         point = _nearest(tuned, answer)
         share = 100 * point.worth / tuned.worth if tuned.worth else 0.0
         yield (
-            f"{point.crossed} of {_many(tuned.sessions, 'session')}, with {share:.0f} % of the "
+            f"{point.crossed} of {counted(tuned.sessions, 'session')}, with {share:.0f} % of the "
             f"cost, ever cross it: {point.cliffs / max(point.crossed, 1):.1f} drops each."
         )
         yield _automatic(tuned, answer, tuning)
@@ -137,15 +139,18 @@ def _answers(tuned: Tuned) -> Iterator[str]:
     yield "  cache     r  closed form      cost       best      cost    over  band"
     for one in tuned.answers:
         floor = "*" if one.at_floor else " "
-        high = short_tokens(one.high) if one.high else "never"
         yield (
-            f"  {one.cache:<7} {one.extra:>3g}  {short_tokens(one.formula):>11}"
+            f"  {one.cache:<7} {one.extra:>3g}  {_size(one.formula):>11}"
             f"  {_money(one.formula_cost):>8}  {short_tokens(one.best):>8}{floor}"
             f" {_money(one.best_cost):>8}  {100 * (one.ratio - 1):>4.1f} %"
-            f"  {short_tokens(one.low)} to {high}"
+            f"  {short_tokens(one.low)} to {_size(one.high)}"
         )
     if any(one.at_floor for one in tuned.answers):
         yield f"  * at the floor of {short_tokens(tuned.floor)}, or under it"
+
+
+def _size(tokens: int | None) -> str:
+    return short_tokens(tokens) if tokens else "never"
 
 
 def _crossings(tuned: Tuned, tuning: Tuning) -> Iterator[str]:
@@ -184,10 +189,6 @@ def _change(cost: float, never: float) -> str:
 
 def _money(dollars: float) -> str:
     return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def as_json(found: Sequence[Tuned], tuning: Tuning) -> list[dict[str, Any]]:

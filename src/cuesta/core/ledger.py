@@ -14,9 +14,10 @@ from typing import Any
 from cuesta.core.errors import ConfigError
 from cuesta.core.policy import Policy
 
-ENTRY_VERSION = 2
-_READABLE = (1, ENTRY_VERSION)
-"""Version 1 knew no strategy that clears: what it lacks has its default."""
+ENTRY_VERSION = 3
+_SPEAKS = 3
+_READABLE = (1, 2, ENTRY_VERSION)
+"""What older versions lack has its default: 1 knew no strategy that clears, 2 no text protocols."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class Entry:
             own, so that the next request must open a new one.
         stem: What the last message held when the last cliff fell, a hash a block; only in an entry
             that stands under `chain.stem`.
+        protocol: The text protocol that the conversation was read in; empty: the wire's own calls.
+            It counts where there are cliffs.
     """
 
     policy: Policy
@@ -81,6 +84,7 @@ class Entry:
     rung: int = 0
     foreign: bool = False
     stem: tuple[str, ...] = ()
+    protocol: str = ""
 
     def to_json(self) -> bytes:
         """Return the entry as JSON with its version under `v`."""
@@ -93,6 +97,7 @@ class Entry:
             "rung": self.rung,
             "foreign": self.foreign,
             "stem": self.stem,
+            "protocol": self.protocol,
         }
         return json.dumps(record, separators=(",", ":")).encode()
 
@@ -115,6 +120,7 @@ class Entry:
                 rung=values["rung"],
                 foreign=values["foreign"],
                 stem=tuple(values["stem"]),
+                protocol=values["protocol"] if values["v"] >= _SPEAKS else "",
             )
         except (KeyError, TypeError, ConfigError) as error:
             raise ValueError(f"broken ledger entry: {error}") from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cuesta.core.digest import OPENING
@@ -37,6 +38,8 @@ class Compactor:
         model: The model's name, as it goes into the request.
         options: How to compact; by default the `default` profile with an automatic threshold.
         dialect: The wire format of the messages.
+        harness: Whose plain text stands for calls (`terminus-2`, say), instead of what the options
+            say; `none`: nobody's.
 
     Attributes:
         reason: What was done with the last list, and why.
@@ -51,6 +54,7 @@ class Compactor:
         options: CompactionOptions | None = None,
         *,
         dialect: str = "anthropic",
+        harness: str = "",
     ) -> None:
         self.reason = ""
         self._model = model
@@ -62,9 +66,11 @@ class Compactor:
         frozen: Recent[bytes, Frozen] = Recent(1 << 20, size)
         seen: Recent[bytes, Seen] = Recent(1)
         chosen = options or CompactionOptions()
+        if harness:
+            chosen = replace(chosen, harness=harness)
         if chosen.strategy in ASKING:
             raise ConfigError(f"strategy `{chosen.strategy}` asks the model: only a proxy can")
-        reader = Reader(self._dialect, self._dialect.name, seed=0)
+        reader = Reader(self._dialect, self._dialect.name, seed=0, harness=chosen.harness)
         self._planner = Planner(reader, strategy(chosen.strategy), chosen, (frozen, seen))
 
     def compact(

@@ -115,7 +115,7 @@ class Engine:
         chosen = strategy or named(options.strategy)
         self._planners = {
             name: Planner(
-                Reader(dialect, options.realm(name), seed, block),
+                Reader(dialect, options.realm(name), seed, block, harness=options.harness),
                 chosen,
                 options,
                 (self._frozen, self._seen),

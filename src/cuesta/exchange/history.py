@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from cuesta.core.chain import Links
 from cuesta.core.lazy import Lazy
 from cuesta.core.transcript import Outline, Role, Transcript
+from cuesta.protocols.recognition import Speech
 
 _ROLES = (Role.SYSTEM, Role.USER, Role.ASSISTANT)
 _ROLE_BITS = 3
@@ -134,7 +135,7 @@ class History:
     """The beginning of a conversation: whole turns, each with others behind it.
 
     Attributes:
-        reader: Under what it was read: the meter's name and the tenant.
+        reader: Under what it was read: the meter's name, the tenant, and the ground (`speech`).
         members: The body's members before the messages, raw.
         starts: Where each message starts in a body that begins so.
         stops: Where each ends.
@@ -142,9 +143,10 @@ class History:
         columns: The messages' outlines.
         transcript: Its division into head and turns; the messages may go on behind these.
         first_call: The first message that makes a call; it may stand behind these; None: none.
+        speech: How the conversation is spoken.
     """
 
-    reader: tuple[str, str]
+    reader: tuple[str, str, bytes]
     members: Mapping[str, bytes]
     starts: array[int]
     stops: array[int]
@@ -152,6 +154,7 @@ class History:
     columns: Columns
     transcript: Transcript
     first_call: int | None
+    speech: Speech
 
     @property
     def end(self) -> int:

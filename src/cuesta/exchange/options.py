@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from cuesta.core.errors import ConfigError
 from cuesta.core.policy import Policy, profile
+from cuesta.protocols.recognition import HARNESSES
 from cuesta.strategies.names import NAMES
 
 
@@ -42,6 +44,14 @@ class CompactionOptions:
             "help": "drop above this many tokens; 0 chooses by the conversation (32K and up)"
         },
     )
+    harness: str = field(
+        default="",
+        metadata={
+            "help": "whose plain text stands for calls in requests without tools; by default each"
+            " conversation's beginning tells; `none`: nobody's",
+            "choices": HARNESSES,
+        },
+    )
     window: int = field(
         default=0,
         metadata={"help": "the model's context window in tokens; 0 goes by the model's name"},
@@ -55,6 +65,12 @@ class CompactionOptions:
         default=False,
         metadata={"help": "measure what Cuesta would do, and send every request as it came"},
     )
+
+    def __post_init__(self) -> None:
+        """Refuse a harness that nobody knows."""
+        if self.harness not in HARNESSES:
+            known = ", ".join(filter(None, HARNESSES))
+            raise ConfigError(f"unknown harness `{self.harness}`: choose one of {known}")
 
     def realm(self, dialect: str) -> str:
         """Return what conversations are kept apart by beside the tenant: the wire, and shadow."""

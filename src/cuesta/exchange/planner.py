@@ -21,16 +21,19 @@ from cuesta.core.usage import Usage
 from cuesta.exchange.events import Command, Commit, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent, Seen, last_seen
 from cuesta.exchange.options import CompactionOptions
-from cuesta.exchange.reading import Reader, Reading
+from cuesta.exchange.reading import Body, Reader, Reading
 from cuesta.exchange.summaries import LOST, Summaries, without_summary
 from cuesta.exchange.view import View, sent_tokens, view
 from cuesta.protocols.lexicon import HarnessLexicon
 from cuesta.protocols.sidecalls import side_call
 from cuesta.protocols.summaries import asks_for_summary
+from cuesta.protocols.text_actions import PROTOCOLS
 from cuesta.strategies.base import AskModel, Case, Keep, Replace, Strategy
 
 _LEXICON = HarnessLexicon()
 _NOBODY = Found(None, None)
+UNDECIDED = "text-protocol"
+"""Says that a conversation's text protocol is still to be decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +163,14 @@ class Planner:
         reading = self._reader.read(attempt.body, attempt.tenant, body)
         links = reading.links
         found = yield from self._found(attempt, reading)
+        derived, reading = reading.speech, self._as_before(body, reading, found.entry)
         case = self._case(attempt, reading, found)
+        case = replace(case, otherwise=reading.speech.protocol != derived.protocol)
         last = reading.message(len(links) - 1)
         if not attempt.turn and asks_for_summary(facts, last, calls=reading.first_call is not None):
             return self._summarised(attempt, reading, case)
-        decision = self._strategy.decide(case)
+        undecided = reading.speech.open and not (case.known and case.known.cliffs)
+        decision = Keep(UNDECIDED) if undecided else self._strategy.decide(case)
         if isinstance(decision, Keep):
             tokens = case.fixed + case.transcript.tokens
             return Plan(
@@ -175,6 +181,13 @@ class Planner:
         if isinstance(decision, AskModel):
             decision = yield from self._summary(attempt, reading, case, decision)
         return (yield from self._replace(attempt, reading, case, found, decision))
+
+    def _as_before(self, body: Body, reading: Reading, known: Entry | None) -> Reading:
+        """Read a conversation as it was read when its last cliff fell, whatever is decided now."""
+        if known is None or not known.cliffs or known.protocol == reading.speech.protocol:
+            return reading
+        protocol = known.protocol if known.protocol in PROTOCOLS else ""
+        return self._reader.read_again(body, reading, protocol)
 
     def _summary(
         self, attempt: Attempt, reading: Reading, case: Case, wanted: AskModel
@@ -206,7 +219,7 @@ class Planner:
         if found.entry is None or found.key != stem(links):
             return found
         began = found.entry.stem
-        if block_hashes(reading.message(len(links) - 1))[: len(began)] != began:
+        if block_hashes(reading.written(len(links) - 1))[: len(began)] != began:
             return (yield from _look_up(NewestFirst(links)[2:]))
         entry = replace(found.entry, stem=())
         if not attempt.read_only:
@@ -301,8 +314,9 @@ class Planner:
         if cut <= previous:
             return NOTHING
         transcript = reading.transcript(policy)
+        protocol = reading.speech.protocol
         under_the_cut = reading.links[transcript.turns[cut - 1].stop - 1]
-        key = (under_the_cut, policy, cuts, threshold, reading.meter.name)
+        key = (under_the_cut, policy, cuts, threshold, reading.meter.name, protocol)
         rendered = self._digests.get(key)
         if rendered is None:
             source = Source(transcript, reading.message, _LEXICON, reading.memo)
@@ -330,6 +344,7 @@ class Planner:
                 cliffs=decision.cliffs,
                 rung=attempt.rung,
                 foreign=foreign,
+                protocol=reading.speech.protocol,
             )
         cliff = entry.cliffs[-1]
         transcript = reading.transcript(entry.policy)
@@ -340,7 +355,7 @@ class Planner:
                 attempt.committing = True
                 yield Commit(links[-1], entry)
                 if (cliff.external or cliff.summary) and len(links) > 1:
-                    began = block_hashes(reading.message(len(links) - 1))
+                    began = block_hashes(reading.written(len(links) - 1))
                     yield Commit(stem(links), replace(entry, stem=began))
                 if not entry.foreign:
                     self._frozen.put(links[-1], sent.frozen(len(links), entry))

@@ -36,7 +36,9 @@ from cuesta.dialects.base import Dialect, Request
 from cuesta.dialects.raw import element_places, load, member_places, split_array, split_object
 from cuesta.exchange.history import NO_COLUMNS, History, Outlines, Slices
 from cuesta.exchange.memory import Recent
+from cuesta.exchange.speech import CALLS, Speeches, read_spoken
 from cuesta.protocols.lexicon import speaks_human
+from cuesta.protocols.recognition import UNSPOKEN, Speech
 
 BLOCK = 32 << 10
 """Bytes between two places at which a beginning may be recognised."""
@@ -59,6 +61,8 @@ class Body:
         history: The beginning that is known already, or None.
         count: How many messages of that beginning stand here.
         turns: How many turns of it.
+        ground: What a decision on its text protocol rests on; see `speech`.
+        speech: How its conversation is spoken; known once it is read.
     """
 
     request: Request
@@ -66,6 +70,8 @@ class Body:
     history: History | None = None
     count: int = 0
     turns: int = 0
+    ground: bytes = CALLS
+    speech: Speech = UNSPOKEN
 
 
 class Reading:
@@ -79,6 +85,8 @@ class Reading:
         links: Links,
         parsed: dict[int, Message],
     ) -> None:
+        self.speech = body.speech
+        """How the conversation is spoken."""
         self._dialect = dialect
         self._parsed = parsed
         self.request = body.request
@@ -88,8 +96,8 @@ class Reading:
         earlier = body.history.transcript if body.history else None
         self.whole = read_transcript(outlines, earlier, body.turns)
         """The conversation, its head ending at the first model output."""
-        self.first_call = _first_call(body, outlines)
-        """The first message that makes a call, or None."""
+        self.first_call = None if body.speech.protocol else _first_call(body, outlines)
+        """The first message that makes a call of the wire's own, or None."""
         self.memo = Memo()
         """What the digests of this request have in common."""
         self._to_human: Transcript | None = None
@@ -98,9 +106,16 @@ class Reading:
         """Return a message, read once."""
         message = self._parsed.get(i)
         if message is None:
-            message = self._dialect.parse(self.request.messages[i])[0]
-            self._parsed[i] = message
+            protocol = self.speech.protocol
+            if protocol:
+                self._parsed.update(read_spoken(self.written, self.outlines, i, protocol))
+                return self._parsed[i]
+            message = self._parsed[i] = self.written(i)
         return message
+
+    def written(self, i: int) -> Message:
+        """Return a message as its wire has it, whatever text protocol is spoken."""
+        return self._dialect.parse(self.request.messages[i])[0]
 
     def transcript(self, policy: Policy) -> Transcript:
         """Divide it into head and turns as a policy says."""
@@ -119,9 +134,12 @@ class Reader:
         realm: What the chain is seeded with beside the tenant.
         seed: Makes hashes over bytes unpredictable from outside.
         block: See `BLOCK`.
+        harness: Whose text protocol is spoken in requests without tools; empty: they tell.
     """
 
-    def __init__(self, dialect: Dialect, realm: str, seed: int, block: int = BLOCK) -> None:
+    def __init__(
+        self, dialect: Dialect, realm: str, seed: int, block: int = BLOCK, *, harness: str = ""
+    ) -> None:
         self.dialect = dialect
         self._realm = realm
         self._seed = seed
@@ -129,6 +147,7 @@ class Reader:
         self._histories: Recent[bytes, History] = Recent(_BLOCKS)
         self._outlines: Recent[tuple[str, bytes], Outline] = Recent(_MESSAGES)
         self._fixed: Recent[tuple[str, bytes], int] = Recent(_FIXED_PARTS)
+        self._speeches = Speeches(dialect, seed, harness)
 
     def cut(self, raw: bytes, tenant: str) -> Body:
         """Cut a body into members and messages.
@@ -145,7 +164,8 @@ class Reader:
         if body is not None:
             return body
         request = self.dialect.read(raw)
-        return Body(request, meter_for(read_model(request.model)))
+        meter = meter_for(read_model(request.model))
+        return Body(request, meter, ground=self._speeches.ground(request))
 
     def read(self, raw: bytes, tenant: str, body: Body) -> Reading:
         """Read the messages of a body that was cut, as far as they are not known.
@@ -155,10 +175,14 @@ class Reader:
         """
         parsed: dict[int, Message] = {}
         messages = body.request.messages
-        news = [
-            self._outline(i, messages[i], body.meter, parsed)
-            for i in range(body.count, len(messages))
-        ]
+        protocol = self._settle(body)
+        if protocol:
+            news = self._speeches.outlines(messages, body.count, body.meter, protocol)
+        else:
+            news = [
+                self._outline(i, messages[i], body.meter, parsed)
+                for i in range(body.count, len(messages))
+            ]
         digests = (o.digest for o in news)
         history = body.history
         if history is None:
@@ -170,6 +194,29 @@ class Reader:
         reading = Reading(self.dialect, body, outlines, links, parsed)
         self._remember(raw, tenant, body, reading)
         return reading
+
+    def read_again(self, body: Body, reading: Reading, protocol: str) -> Reading:
+        """Read the messages of a body in another text protocol than its beginning tells.
+
+        Nothing of it is remembered: seldom needed.
+        """
+        whole = replace(body, history=None, count=0, turns=0, speech=Speech(protocol))
+        parsed: dict[int, Message] = {}
+        messages = body.request.messages
+        if protocol:
+            outlines = self._speeches.outlines(messages, 0, body.meter, protocol)
+        else:
+            outlines = [self._outline(i, raw, body.meter, parsed) for i, raw in enumerate(messages)]
+        return Reading(self.dialect, whole, outlines, reading.links, parsed)
+
+    def _settle(self, body: Body) -> str:
+        """Find out how a body's conversation is spoken; return its text protocol."""
+        if body.history is not None:
+            body.speech = body.history.speech
+        elif body.ground != CALLS:
+            messages = (self.dialect.parse(raw)[0] for raw in body.request.messages)
+            body.speech = self._speeches.decide(body.request, messages)
+        return body.speech.protocol
 
     def fixed(self, reading: Reading) -> int:
         """Estimate the fixed part of a request: system prompt and tools."""
@@ -233,8 +280,6 @@ class Reader:
         if not isinstance(model, str):
             return None
         meter = meter_for(read_model(model))
-        if history.reader != (meter.name, tenant):
-            return None
         shift = cut - len(opening)
         slices = Slices(
             raw,
@@ -242,12 +287,15 @@ class Reader:
             history.stops[:count] + array("q", [at + shift for at in stops]),
         )
         request = Request({**history.members, where: b"[]", **members}, slices, model)
-        return Body(request, meter, history, count, turns)
+        ground = self._speeches.ground(request)
+        if history.reader != (meter.name, tenant, ground) or count < history.speech.rests_on:
+            return None
+        return Body(request, meter, history, count, turns, ground)
 
     def _remember(self, raw: bytes, tenant: str, body: Body, reading: Reading) -> None:
         """Keep what was read of the turns that will not change any more."""
         turns = len(reading.whole.turns) - _UNSETTLED
-        if len(raw) < self._block or turns < 1 or turns == body.turns:
+        if len(raw) < self._block or turns < 1 or turns == body.turns or reading.speech.open:
             return
         cut = self._places(raw, body.request)
         if cut is None:
@@ -256,11 +304,11 @@ class Reader:
         count, known = reading.whole.turns.stops[turns - 1], body.history
         columns = known.columns if known else NO_COLUMNS
         history = History(
-            (reading.meter.name, tenant), members, starts[:count], stops[:count],
+            (reading.meter.name, tenant, body.ground), members, starts[:count], stops[:count],
             reading.links.first(count),
             columns.extended(body.count, reading.outlines[body.count : count]),
             replace(reading.whole, outlines=(), turns=reading.whole.turns.extended(turns, ())),
-            reading.first_call,
+            reading.first_call, reading.speech,
         )  # fmt: skip
         for _, name in self._marks(raw, history.end):
             self._histories.put(name, history)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from cuesta.core.errors import ConfigError
 from cuesta.core.prices import PriceBook
+from cuesta.experiments.choice import Choice
 from cuesta.experiments.own.crew import Crew
 from cuesta.experiments.perform import Task, perform
 from cuesta.experiments.plan import needs
@@ -19,8 +20,6 @@ from cuesta.experiments.spec import Block, Spec
 from cuesta.jobs.executors import Executor
 from cuesta.jobs.records import Records
 from cuesta.jobs.run import Limits, Outcome, Progress, run
-
-_SHORT = "K"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +32,7 @@ class Means:
         book: Prices.
         executor: Where runs are made.
         folder: Where the results lie.
-        only: Words; a run is made if each of them is its scaffold, model, strategy, threshold,
-            task, or `seed=N`. Empty: all runs.
+        only: Which runs are made; see `choice.Choice`.
     """
 
     open_gate: OpenGate
@@ -58,10 +56,10 @@ def run_matrix(spec: Spec, means: Means, progress: Progress | None = None) -> Ou
         ResumeError: If the folder holds the results of another experiment.
         TaskError: If a worker dies.
     """
-    check(spec)
+    check(spec, means.only)
     cells = dict(_chosen(spec, means))
     if not cells:
-        raise ConfigError(f"no run of {spec.name} is {' '.join(means.only)}; see --dry-run")
+        raise ConfigError(f"no run of {spec.name} is {', '.join(means.only)}; see --dry-run")
     with Records(means.folder, identity(spec)) as records:
         tasks = dict(_tasks(spec, means, cells, records))
         limits = Limits(
@@ -72,13 +70,19 @@ def run_matrix(spec: Spec, means: Means, progress: Progress | None = None) -> Ou
         return run(perform, tasks, records, means.executor, limits=limits, progress=progress)
 
 
-def check(spec: Spec) -> None:
-    """Raise where something that an experiment needs is missing.
+def check(spec: Spec, only: Sequence[str] = ()) -> None:
+    """Raise where something that the runs need is missing.
+
+    Args:
+        spec: The spec.
+        only: Which runs; see `choice.Choice`.
 
     Raises:
-        ConfigError: Naming each thing, and how to get it.
+        ConfigError: Naming each thing, and how to get it; or that no run is meant.
     """
-    missing = [need for need in needs(spec) if not need.there]
+    if not any(Choice(spec, only).settings()):
+        raise ConfigError(f"no run of {spec.name} is {', '.join(only)}; see --dry-run")
+    missing = [need for need in needs(spec, only) if not need.there]
     if missing:
         lines = "\n".join(f"  {need.what}\n    {need.how}" for need in missing)
         raise ConfigError(f"{spec.name} cannot be run here. What is missing:\n{lines}")
@@ -97,19 +101,10 @@ def identity(spec: Spec) -> dict[str, Any]:
 
 
 def _chosen(spec: Spec, means: Means) -> Iterator[tuple[Cell, Block]]:
-    for block in spec.blocks:
-        scaffold = SCAFFOLDS[block.scaffold]
-        names = block.tasks or scaffold.tasks(block, means.folder)
-        for cell in block.cells(names):
-            if all(word in _words(cell) for word in means.only):
-                yield cell, block
-
-
-def _words(cell: Cell) -> frozenset[str]:
-    at = cell.threshold
-    short = f"{at // 1000}{_SHORT}" if at and at % 1000 == 0 else ""
-    words = (cell.scaffold, cell.model, cell.strategy, str(at), short, cell.task_set, cell.task)
-    return frozenset((*words, f"seed={cell.seed}"))
+    choice = Choice(spec, means.only)
+    for block in dict.fromkeys(block for block, *_ in choice.settings()):
+        names = block.tasks or SCAFFOLDS[block.scaffold].tasks(block, means.folder)
+        yield from ((cell, block) for cell in block.cells(names) if choice.fits(cell))
 
 
 def _tasks(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from cuesta.core.errors import UnknownModelError
 from cuesta.core.prices import PriceBook
 from cuesta.core.usage import Usage
+from cuesta.experiments.choice import Choice, Setting
 from cuesta.experiments.needs import Need
 from cuesta.experiments.perform import Task, run_of
-from cuesta.experiments.record import NATIVE
+from cuesta.experiments.record import NATIVE, Cell
 from cuesta.experiments.running import GateOptions, OpenGate
 from cuesta.experiments.scaffolds.registry import SCAFFOLDS
 from cuesta.experiments.spec import WITHOUT_THRESHOLD, Block, Spec
@@ -80,37 +81,39 @@ class Plan:
         return tuple(need for need in self.needs if not need.there)
 
 
-def plan(spec: Spec, book: PriceBook) -> Plan:
+def plan(spec: Spec, book: PriceBook, only: Sequence[str] = ()) -> Plan:
     """Plan an experiment; nothing is asked, fetched or started but `docker version`.
 
     Args:
         spec: The spec.
         book: Prices.
+        only: Which runs; see `choice.Choice`.
     """
-    rows = tuple(_row(spec, block, setting, book) for block, setting in _settings(spec))
-    return Plan(spec, rows, needs(spec), tuple(_commands(spec, book)))
+    settings = list(Choice(spec, only).settings())
+    rows = (_row(spec, block, setting, runs, book) for block, setting, runs in settings)
+    commands = _commands(spec, [(block, setting) for block, setting, _ in settings], book)
+    return Plan(spec, tuple(rows), needs(spec, only), tuple(commands))
 
 
-def needs(spec: Spec) -> tuple[Need, ...]:
-    """Return what an experiment needs, each thing once."""
+def needs(spec: Spec, only: Sequence[str] = ()) -> tuple[Need, ...]:
+    """Return what the runs need, each thing once.
+
+    Args:
+        spec: The spec.
+        only: Which runs; see `choice.Choice`.
+    """
     found = (
         need
-        for block in spec.blocks
-        for model in block.models
-        for need in SCAFFOLDS[block.scaffold].needs(block, spec.endpoints[model])
+        for block, (model, strategy, _), _ in Choice(spec, only).settings()
+        for need in SCAFFOLDS[block.scaffold].needs(
+            replace(block, strategies=(strategy,)), spec.endpoints[model]
+        )
     )
     return tuple(dict.fromkeys(found))
 
 
-def _settings(spec: Spec) -> Iterator[tuple[Block, tuple[str, str, int]]]:
-    for block in spec.blocks:
-        for setting in block.settings():
-            yield block, setting
-
-
-def _row(spec: Spec, block: Block, setting: tuple[str, str, int], book: PriceBook) -> Row:
+def _row(spec: Spec, block: Block, setting: Setting, runs: int, book: PriceBook) -> Row:
     model, strategy, threshold = setting
-    runs = len(block.seeds) * (len(block.tasks) or TASK_SETS[block.task_set].count)
     calls = spec.limits.steps * (2 if strategy in ASKING else 1)
     window = block.window or spec.endpoints[model].window
     low = window if strategy in WITHOUT_THRESHOLD or not threshold else min(window, threshold)
@@ -133,22 +136,26 @@ def _dollars(book: PriceBook, model: str, usage: Usage, runs: int) -> float | No
         return None
 
 
-def _commands(spec: Spec, book: PriceBook) -> Iterator[str]:
+def _commands(
+    spec: Spec, settings: Sequence[tuple[Block, Setting]], book: PriceBook
+) -> Iterator[str]:
     """Yield what starts the first run of each scaffold and kind of strategy.
 
     The results' folder is called `RESULTS`, and a task whose name is not known `TASK`.
     """
     shown = set()
-    for block in spec.blocks:
-        names = block.tasks or TASK_SETS[block.task_set].names or (_TASK,)
-        for cell in block.cells(names[:1]):
-            kind = block.scaffold, cell.strategy if cell.strategy in (NATIVE, "cliff") else ""
-            if kind in shown:
-                continue
-            shown.add(kind)
-            run = run_of(Task(spec, block, cell, 1, spec.folder, _NO_GATE, None, book))
-            for line in SCAFFOLDS[block.scaffold].describe(run):
-                yield line.replace(str(spec.folder.resolve()), _RESULTS)
+    for block, (model, strategy, threshold) in settings:
+        kind = block.scaffold, strategy if strategy in (NATIVE, "cliff") else ""
+        if kind in shown:
+            continue
+        shown.add(kind)
+        task = (block.tasks or TASK_SETS[block.task_set].names or (_TASK,))[0]
+        cell = Cell(
+            block.scaffold, model, strategy, threshold, block.seeds[0], block.task_set, task
+        )
+        run = run_of(Task(spec, block, cell, 1, spec.folder, _NO_GATE, None, book))
+        for line in SCAFFOLDS[block.scaffold].describe(run):
+            yield line.replace(str(spec.folder.resolve()), _RESULTS)
 
 
 def _no_gate(options: GateOptions) -> object:

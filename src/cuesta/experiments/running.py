@@ -33,6 +33,7 @@ class GateOptions:
         upstream: Where Anthropic's requests go; empty: the official host.
         openai_upstream: Where OpenAI's go; likewise.
         host: The address to listen on.
+        harness: Whose plain text stands for calls; empty: the conversation's beginning tells.
     """
 
     strategy: str
@@ -43,6 +44,7 @@ class GateOptions:
     upstream: str = ""
     openai_upstream: str = ""
     host: str = LOOPBACK
+    harness: str = ""
 
 
 class Gate(Protocol):
@@ -87,12 +89,15 @@ class Run:
         """The longest prompt that the model takes, in tokens."""
         return self.block.window or self.endpoint.window
 
-    def gate_options(self, *, compacts: bool = True, host: str = LOOPBACK) -> GateOptions:
+    def gate_options(
+        self, *, compacts: bool = True, host: str = LOOPBACK, harness: str = ""
+    ) -> GateOptions:
         """Return how the proxy is set up.
 
         Args:
             compacts: Whether the proxy is what compacts; else it measures only.
             host: The address that it listens on.
+            harness: Whose plain text stands for calls.
         """
         compacts = compacts and self.cell.strategy != NATIVE
         return GateOptions(
@@ -104,6 +109,7 @@ class Run:
             upstream=self.endpoint.anthropic_url,
             openai_upstream=self.endpoint.base_url,
             host=host,
+            harness=harness,
         )
 
 

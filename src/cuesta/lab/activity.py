@@ -2,7 +2,7 @@
 
 As far as the names of its tools and the first words of its commands tell; the paper's Figure 6
 counts the same. A file is opened again where an earlier call of the session read it too, whichever
-part of it.
+part of it. `lab.rereads` counts the files, not the calls, and takes any path for one.
 """
 
 from __future__ import annotations

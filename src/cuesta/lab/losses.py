@@ -22,7 +22,7 @@ from cuesta.lab.records import BASE, KEEP_ALL, Variant
 from cuesta.lab.rereads import Reread, rereads
 from cuesta.lab.resample import Interval, at_cost, interval, ratio
 from cuesta.lab.sweep import replayed
-from cuesta.lab.tariff import Prices, Tariff
+from cuesta.lab.tariff import Prices, Tariff, billed_as
 
 DISTANCES = ((3, "1-3"), (10, "4-10"), (30, "11-30"))
 FARTHEST = "31+"
@@ -102,7 +102,7 @@ class Probing:
         losses = {HEAD_ONLY: Loss(_sorted(probe.lost_at_most(_KEPT)))}
         for variant in self.variants:
             done = replayed(prepared, variant)
-            steps = [replace(s, model=self.model or s.model) for s in done.steps]
+            steps = billed_as(done.steps, self.model)
             tariff = Tariff(self.prices, (step.model for step in steps))
             bills = engine(steps)
             cost = tariff.account([step.model for step in steps], bills).cost

@@ -12,16 +12,18 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from cuesta.core.errors import RequestError, UnknownModelError
+from cuesta.core.errors import RequestError
 from cuesta.core.meter import round_up
 from cuesta.core.models import read_model
 from cuesta.core.policy import AUTOMATIC_FLOOR, AUTOMATIC_MULTIPLE, Policy, profile
-from cuesta.core.prices import Price, PriceBook
+from cuesta.core.prices import Price
 from cuesta.core.usage import Usage
 from cuesta.lab.closed_form import Shape
 from cuesta.lab.cost import engine, perfect, rules_for
 from cuesta.lab.prepared import Prepared, prepare
 from cuesta.lab.replay import Replay, Step, replay
+from cuesta.lab.tariff import Prices, Tariff, billed_as
+from cuesta.strategies.base import Strategy
 from cuesta.strategies.cliff import CliffStrategy
 from cuesta.strategies.keep_all import KeepAll
 from cuesta.trace.session import Session
@@ -43,14 +45,16 @@ class Tuning:
         extra: The one of them that the advice rests on.
         within: Part of the least cost by which a threshold of the band may be dearer.
         by_model: Whether a group is one model's sessions of a harness, not all of them.
+        model: The model that all calls are billed as; empty: each call's own.
     """
 
-    book: PriceBook
+    book: Prices
     policy: Policy = field(default_factory=lambda: profile("default"))
     extras: tuple[float, ...] = (0, 1, 3, 5)
     extra: float = 3
     within: float = 0.03
     by_model: bool = False
+    model: str = ""
 
     def group(self, session: Session) -> str:
         """Return the name of the group that a session with calls belongs to."""
@@ -138,8 +142,19 @@ def alone(session: Session) -> tuple[Session]:
     return (session,)
 
 
-Sight: TypeAlias = "Look | str | UnknownModelError"
-"""A session at first sight; or why it cannot be read; or that its model has no price."""
+@dataclass(frozen=True, slots=True)
+class Unpriced:
+    """A session that nobody can bill.
+
+    Attributes:
+        reason: Which model of its has no price, and how to add one.
+    """
+
+    reason: str
+
+
+Sight: TypeAlias = "Look | Unpriced | str"
+"""A session at first sight; or that its model has no price; or why it cannot be read."""
 
 
 def look(task: Any, read: Read, tuning: Tuning) -> list[Sight]:  # noqa: ANN401 - what `read` takes
@@ -147,11 +162,11 @@ def look(task: Any, read: Read, tuning: Tuning) -> list[Sight]:  # noqa: ANN401 
     found: list[Sight] = []
     for session in filter(lambda session: session.calls, read(task)):
         try:
-            found.append(Measured(prepare(session), tuning).look())
+            one = Measured(prepare(session), tuning)
         except RequestError as error:
             found.append(f"{session.harness} {session.name}: {error}")
-        except UnknownModelError as error:
-            found.append(error)
+        else:
+            found.append(Unpriced(one.unpriced) if one.unpriced else one.look())
     return found
 
 
@@ -164,14 +179,15 @@ def measure(
     """Measure the sessions of a task at their groups' thresholds.
 
     Returns:
-        One a session that can be read: its group, and what it costs by threshold.
+        One a session that can be read and billed: its group, and what it costs by threshold.
     """
     found = []
     for session in read(task):
         with suppress(RequestError):
             if session.calls:
                 one = Measured(prepare(session), tuning)
-                found.append((one.group, one.points(thresholds[one.group])))
+                if not one.unpriced:
+                    found.append((one.group, one.points(thresholds[one.group])))
     return found
 
 
@@ -187,16 +203,22 @@ class Measured:
     Args:
         prepared: The session; it has a call.
         tuning: How.
+
+    Attributes:
+        kept: Its replay with nothing dropped.
+        prompts: The prompts of that, in tokens.
+        unpriced: Why it has no cost, or empty: only then can it be measured.
     """
 
     def __init__(self, prepared: Prepared, tuning: Tuning) -> None:
         self.prepared = prepared
         self.tuning = tuning
-        self.kept = replay(prepared, KeepAll(), tuning.policy)
-        """With nothing dropped."""
+        self.kept = self._replayed(KeepAll(), tuning.policy)
         self.prompts = [step.prompt for step in self.kept.steps]
         self._growth = median([b - a for a, b in pairwise(self.prompts)] or [0])
         self._output = median([step.output for step in self.kept.steps])
+        self._tariff = Tariff(tuning.book, (step.model for step in self.kept.steps))
+        self.unpriced = self._tariff.unpriced
 
     @property
     def group(self) -> str:
@@ -226,7 +248,7 @@ class Measured:
         """Return what it costs at thresholds, in tokens; 0 is the automatic one."""
         kept = self._point(self.kept)
         return {
-            threshold: self._point(self._replayed(threshold))
+            threshold: self._point(self._cut(threshold))
             if (threshold or AUTOMATIC_FLOOR) < self.top
             else kept
             for threshold in thresholds
@@ -235,15 +257,16 @@ class Measured:
     def shapes(self) -> dict[str, Shape]:
         """Return its shape by model of the cache, with one replay at 2.5 times head and tail.
 
-        Empty where no cliff falls there: the session is too short to say.
+        A session that never grows so long is cut halfway between them and its longest prompt. Empty
+        where no cliff falls: it is too short to say.
         """
         turns = self.prepared.transcript.turns
         head = self.prepared.fixed + self.prepared.transcript.head_tokens
         tail = self.tuning.policy.keep_turns * turns.sums.tokens[-1] / max(len(turns), 1)
-        threshold = round(AUTOMATIC_MULTIPLE * (head + tail))
+        threshold = AUTOMATIC_MULTIPLE * (head + tail)
         if threshold >= self.top:
-            return {}
-        found = self._replayed(threshold)
+            threshold = (head + tail + self.top) / 2
+        found = self._cut(round(threshold))
         folded = digests = bases = cliffs = 0
         for (before, step), cliff in zip(pairwise(found.steps), found.cliffs[1:], strict=True):
             if step.cliff and cliff is not None:
@@ -257,9 +280,12 @@ class Measured:
         slope = min(digests / folded, 0.9)
         return {cache: self._shape(cache, bases / cliffs, slope) for cache in CACHES}
 
-    def _replayed(self, threshold: int) -> Replay:
-        policy = replace(self.tuning.policy, threshold=threshold)
-        return replay(self.prepared, CliffStrategy(), policy)
+    def _cut(self, threshold: int) -> Replay:
+        return self._replayed(CliffStrategy(), replace(self.tuning.policy, threshold=threshold))
+
+    def _replayed(self, strategy: Strategy, policy: Policy) -> Replay:
+        found = replay(self.prepared, strategy, policy)
+        return replace(found, steps=tuple(billed_as(found.steps, self.tuning.model)))
 
     def _point(self, found: Replay) -> Point:
         cliffs = sum(step.cliff for step in found.steps)
@@ -269,7 +295,7 @@ class Measured:
     def _cost(self, found: Replay, cache: str) -> Cost:
         billed = again = 0.0
         for step, bill in zip(found.steps, CACHES[cache](found.steps), strict=True):
-            price = self.tuning.book.price(step.model)
+            price = self._tariff.price(step.model)
             billed += price.cost(bill)
             if step.cliff:
                 again += self._step(step.prompt, price, _miss(step.model, price, cache))
@@ -281,7 +307,7 @@ class Measured:
 
     def _shape(self, cache: str, base: float, slope: float) -> Shape:
         steps = self.kept.steps
-        prices = [(step, self.tuning.book.price(step.model)) for step in steps]
+        prices = [(step, self._tariff.price(step.model)) for step in steps]
         miss = sum(_miss(step.model, price, cache) for step, price in prices) / len(steps)
         hit = sum(price.cache_read for _, price in prices) / len(steps)
         bills = CACHES[cache](steps)[1:]

@@ -2,6 +2,10 @@
 
 These are observations of saved sessions, not predictions: a replay keeps the recorded steps and can
 cause no reading.
+
+What counts here is a file: any path with a slash, as probes see it, that a reading call or command
+names once more, be it one of many things that the call does. `lab.activity` counts calls: one that
+does nothing but read, and opens a file that was open before, with or without a slash in its name.
 """
 
 from __future__ import annotations

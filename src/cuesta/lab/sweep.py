@@ -15,7 +15,7 @@ from cuesta.lab.cost import engine, perfect
 from cuesta.lab.prepared import Prepared
 from cuesta.lab.records import RECORDED, Record, Spent, Trace, Variant
 from cuesta.lab.replay import Replay, Step, recorded, replay
-from cuesta.lab.tariff import Prices, Tariff
+from cuesta.lab.tariff import Prices, Tariff, billed_as
 from cuesta.strategies.registry import strategy
 
 
@@ -70,7 +70,7 @@ class Sweep:
 
     def _record(self, path: str, parts: Components, variant: Variant, done: Replay) -> Record:
         session = parts.prepared.session
-        steps = self._as_model(done.steps)
+        steps = billed_as(done.steps, self.model)
         asked = [step for step in steps if not step.ours]
         counted = perfect(steps), engine(steps)
         models = [step.model for step in steps]
@@ -117,15 +117,6 @@ class Sweep:
             other += (made.prompt - made.cached).scaled(whole - read - output)
             other += made.output.scaled(output)
         return Spent(cached.values, other.values)
-
-    def _as_model(self, steps: Sequence[Step]) -> Sequence[Step]:
-        """Give steps the model that they are billed as; one that names none has the session's."""
-        if self.model:
-            return [replace(step, model=self.model) for step in steps]
-        if all(step.model for step in steps):
-            return steps
-        named = next((step.model for step in steps if step.model), "")
-        return [step if step.model else replace(step, model=named) for step in steps]
 
 
 def replayed(prepared: Prepared, variant: Variant) -> Replay:

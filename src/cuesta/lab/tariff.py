@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from cuesta.core.errors import UnknownModelError
@@ -10,6 +11,7 @@ from cuesta.core.prices import Price
 from cuesta.core.usage import Usage
 from cuesta.lab.cost import total
 from cuesta.lab.records import Account
+from cuesta.lab.replay import Step
 
 
 class Prices(Protocol):
@@ -23,7 +25,24 @@ class Prices(Protocol):
         """
 
 
-_NAMELESS = "the file does not name the model"
+NAMELESS = "the file does not name the model"
+"""Why calls without a model's name have no price."""
+
+
+def billed_as(steps: Sequence[Step], model: str) -> Sequence[Step]:
+    """Give steps the model that they are billed as.
+
+    Args:
+        steps: The calls.
+        model: The model of them all; empty: each call's own. One that names none has the first
+            that another one names.
+    """
+    if model:
+        return [replace(step, model=model) for step in steps]
+    if all(step.model for step in steps):
+        return steps
+    named = next((step.model for step in steps if step.model), "")
+    return [step if step.model else replace(step, model=named) for step in steps]
 
 
 class Tariff:
@@ -44,7 +63,7 @@ class Tariff:
             try:
                 self._prices[model] = prices.price(model)
             except UnknownModelError as error:
-                self.unpriced = self.unpriced or (str(error) if model else _NAMELESS)
+                self.unpriced = self.unpriced or (str(error) if model else NAMELESS)
 
     def account(self, models: Sequence[str], bills: Sequence[Usage]) -> Account:
         """Sum bills; there is a cost only where every model has a price.
@@ -59,6 +78,10 @@ class Tariff:
         if len(self._prices) == 1:
             return Account(usage, next(iter(self._prices.values())).cost(usage))
         return Account(usage, sum(map(self._known, models, bills)))
+
+    def price(self, model: str) -> Price:
+        """Return the price of one of the models; only where none is without."""
+        return self._prices[model]
 
     def cost(self, model: str, bill: Usage) -> float | None:
         """Return what one call cost, or None where its model has no price."""

@@ -6,18 +6,18 @@ thresholds, and between those that came out best.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise, product, takewhile
 from math import inf, log2, sqrt
 from typing import Any, Protocol, TypeVar
 
-from cuesta.core.errors import UnknownModelError
 from cuesta.core.models import read_model, window_of
 from cuesta.core.policy import WINDOW_SHARE
 from cuesta.lab.closed_form import Shape, base_of, floor_of, formula
-from cuesta.lab.measured import CACHES, Look, Point, Read, Tuning, alone, look, measure
+from cuesta.lab.measured import CACHES, Look, Point, Read, Tuning, Unpriced, alone, look, measure
 
 Result = TypeVar("Result")
 
@@ -38,7 +38,7 @@ class Answer:
     Attributes:
         cache: `engine` or `perfect`.
         extra: r: extra steps a cliff.
-        formula: The closed form's threshold in tokens, no lower than the floor.
+        formula: The closed form's threshold in tokens, no lower than the floor; None: never drop.
         formula_cost: What it costs when it is replayed, in dollars.
         best: The cheapest threshold that was replayed, in tokens.
         best_cost: What it costs.
@@ -50,7 +50,7 @@ class Answer:
 
     cache: str
     extra: float
-    formula: int
+    formula: int | None
     formula_cost: float
     best: int
     best_cost: float
@@ -106,10 +106,12 @@ class Found:
     Attributes:
         groups: By name.
         refused: The sessions that no dialect reads, each with the reason.
+        unpriced: How many sessions are left out since nobody knows a price, by reason.
     """
 
     groups: tuple[Tuned, ...]
-    refused: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+    unpriced: Mapping[str, int] = field(default_factory=dict)
 
 
 class Run(Protocol):
@@ -137,18 +139,16 @@ def tune(tasks: Iterable[Any], tuning: Tuning, *, read: Read = alone, run: Run =
         tuning: How thresholds are compared.
         read: Yields a task's sessions.
         run: Does the tasks, here or in other processes; the answer is the same.
-
-    Raises:
-        UnknownModelError: If a model has no price.
     """
     groups: dict[str, _Group] = {}
     refused: list[str] = []
+    unpriced: Counter[str] = Counter()
     for found in _in_order(run(partial(look, read=read, tuning=tuning), tasks)):
         for one in found:
-            if isinstance(one, UnknownModelError):
-                raise one
             if isinstance(one, str):
                 refused.append(one)
+            elif isinstance(one, Unpriced):
+                unpriced[one.reason] += 1
             else:
                 groups.setdefault(one.group, _Group(one.group, tuning)).look(one)
     for step in (_Group.grid, _Group.between):
@@ -157,7 +157,8 @@ def tune(tasks: Iterable[Any], tuning: Tuning, *, read: Read = alone, run: Run =
         for measured in _in_order(run(work, tasks)):
             for name, points in measured:
                 groups[name].add(points)
-    return Found(tuple(groups[name].tuned() for name in sorted(groups)), tuple(refused))
+    tuned = tuple(groups[name].tuned() for name in sorted(groups))
+    return Found(tuned, tuple(refused), dict(sorted(unpriced.items())))
 
 
 def _in_order(results: Iterable[tuple[int, Result]]) -> Iterator[Result]:
@@ -199,18 +200,27 @@ class _Group:
         base = base_of(shapes) if shapes else self.firsts / self.sessions
         return max(floor_of(base, self.tuning.policy), _LEAST)
 
+    @property
+    def never(self) -> int:
+        """A threshold that no session passes."""
+        return max(self.top, self.floor)
+
     def formula(self, cache: str, extra: float) -> int:
         """Return the closed form's threshold: between the floor and what is never reached."""
         shapes = self.shapes.get(cache)
         found = formula(shapes, extra) if shapes else inf
-        return round(min(max(found, self.floor), max(self.top, self.floor)))
+        return round(min(max(found, self.floor), self.never))
 
     def grid(self) -> set[int]:
-        """Return thresholds from half the floor to the top, the closed form's and the automatic."""
+        """Return thresholds from half the floor to the top, the closed form's and the automatic.
+
+        Never dropping is one of them: what the closed form is held against.
+        """
         low = max(self.floor // 2, _LEAST)
         count = max(0, round(_STEPS * log2(max(self.top / low, 1))))
         steps = {round(low * 2 ** (i / _STEPS)) for i in range(count + 1)}
-        return steps | {0, self.floor, self.top} | {self.formula(*case) for case in self._cases()}
+        formulas = {self.formula(*case) for case in self._cases()}
+        return steps | formulas | {0, self.floor, self.top, self.never}
 
     def between(self) -> set[int]:
         """Return thresholds halfway from each best one to its neighbours, not replayed yet."""
@@ -260,11 +270,13 @@ class _Group:
         down = [t for t in reversed(known) if t <= best]
         near = partial(takewhile, lambda t: self._cost(t, cache, extra) <= most)
         low, high = [*near(down)][-1], [*near(up)][-1]
-        chosen = self.formula(cache, extra)
+        # The sum under the formula ends where a session does, so its edge is looked at too.
+        edges = (self.never, self.formula(cache, extra))
+        chosen = min(edges, key=lambda t: self._cost(t, cache, extra))
         return Answer(
             cache=cache,
             extra=extra,
-            formula=chosen,
+            formula=chosen if self.points[chosen].cliffs else None,
             formula_cost=self._cost(chosen, cache, extra),
             best=best,
             best_cost=least,
@@ -277,10 +289,12 @@ class _Group:
         """Return the closed form's threshold moved into the band and rounded, if dropping pays."""
         if answer.high is None:
             return None
-        windows = filter(None, (window_of(read_model(model)) for model in self.models))
+        models = [self.tuning.model] if self.tuning.model else self.models
+        windows = filter(None, (window_of(read_model(model)) for model in models))
         high = min([answer.high, *(int(WINDOW_SHARE * window) for window in windows)])
         low = min(max(answer.low, self.floor), high)
-        return _plain(min(max(answer.formula, low), high), low, high)
+        chosen = self.never if answer.formula is None else answer.formula
+        return _plain(min(max(chosen, low), high), low, high)
 
 
 def _plain(tokens: int, low: int, high: int) -> int:

@@ -2,7 +2,7 @@
 
 They are read off a text by form alone, so that nobody chooses what a probe asks for. A string
 counts as visible where it stands verbatim and whole: `run` does not stand in `running`, but
-`src/run.py` stands in `/work/src/run.py`.
+`src/run.py` stands in `/repo/src/run.py`.
 """
 
 from __future__ import annotations

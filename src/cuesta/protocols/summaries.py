@@ -2,7 +2,8 @@
 
 They carry the whole history, and what they ask for is lost if parts of it are. Two shapes: a text
 that a harness is known to end such a request with, and a history full of calls in a request that
-offers no tool any more. Sources: Claude Code's and Codex's requests as observed.
+offers no tool any more. Sources: Claude Code's and Codex's requests as observed; Harbor 0.26's
+Terminus-2.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ _DEMANDS = (
     "CRITICAL: Respond with TEXT ONLY",
     "Your task is to create a detailed summary of the conversation",
     "You are performing a CONTEXT CHECKPOINT COMPACTION",
+    "You are about to hand off your work to another AI agent.",
 )
 
 

@@ -14,6 +14,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from types import MappingProxyType
 
 from cuesta.core.transcript import Block, BlockKind, Message, Role, is_worth_clearing
@@ -39,12 +40,14 @@ class TextProtocol:
     """How one harness talks.
 
     Attributes:
+        demands: What the harness's own prompt says of the format, as it stands there; all of it.
         act: Reads an answer; None where the harness would find no action in it.
         observation: Fits what the harness sends in answer to an action, and nothing a person says.
         complaint: Fits what it sends in answer to an answer that it cannot read.
         failure: Fits an observation that reports a failure.
     """
 
+    demands: tuple[re.Pattern[str], ...]
     act: Callable[[str], Act | None]
     observation: re.Pattern[str]
     complaint: re.Pattern[str]
@@ -195,6 +198,10 @@ def _outside(text: str, start: int, end: int) -> tuple[str, ...]:
 PROTOCOLS: Mapping[str, TextProtocol] = MappingProxyType(
     {
         "mini-swe-agent-1": TextProtocol(
+            demands=(
+                re.compile(r"exactly\s+ONE\s+bash\s+code\s+block", re.IGNORECASE),
+                re.compile(r"```bash\b|```mswea_bash_command\b|<mswea_bash_command>|<bash_code>"),
+            ),
             act=_bash_act,
             observation=re.compile(
                 r"\s*(?:<returncode>|<exception>|Observation:|The last command <command>)"
@@ -208,6 +215,12 @@ PROTOCOLS: Mapping[str, TextProtocol] = MappingProxyType(
             ),
         ),
         "swe-agent": TextProtocol(
+            demands=(
+                re.compile(r"format\s+your\s+output\s+using\s+two\s+fields;\s+discussion\s+and"),
+                re.compile(
+                    r"always\s+include\s+_one_\s+discussion\s+and\s+_one_\s+command\s+field"
+                ),
+            ),
             act=_thought_act,
             observation=re.compile(
                 r"\s*(?:OBSERVATION:|Observation:|Your command ran successfully and did not"
@@ -227,6 +240,10 @@ PROTOCOLS: Mapping[str, TextProtocol] = MappingProxyType(
             ),
         ),
         "terminus-2": TextProtocol(
+            demands=(
+                re.compile(r"Format your response as (?:JSON|XML) with the following structure:"),
+                re.compile(r"\"keystrokes\": |<keystrokes duration="),
+            ),
             act=_keystrokes_act,
             observation=re.compile(
                 r"\s*(?:New Terminal Output:|Current Terminal Screen:|Current terminal state:"
@@ -242,7 +259,39 @@ PROTOCOLS: Mapping[str, TextProtocol] = MappingProxyType(
 """The text protocols by name."""
 
 
+class Behind(Enum):
+    """What stands right before a message, as far as its reading depends on that."""
+
+    NOTHING = "nothing that a harness answers"
+    ANSWER = "an answer without an action"
+    ACTION = "an action"
+    RESULT = "what answered one"
+
+
+def standing(message: Message) -> Behind:
+    """Tell what a message is to the one behind it.
+
+    Args:
+        message: As `read_behind` returned it.
+    """
+    kinds = {block.kind for block in message.blocks}
+    if message.role is Role.ASSISTANT:
+        return Behind.ACTION if BlockKind.CALL in kinds else Behind.ANSWER
+    return Behind.RESULT if BlockKind.RESULT in kinds else Behind.NOTHING
+
+
 def read_as(protocol: str, message: Message, previous: Message | None) -> Message:
+    """Read a message behind another; see `read_behind`.
+
+    Args:
+        protocol: A name in `PROTOCOLS`, or empty: the message is returned unchanged.
+        message: The message, as its dialect reads it.
+        previous: What was returned for the message before it.
+    """
+    return read_behind(protocol, message, standing(previous) if previous else Behind.NOTHING)
+
+
+def read_behind(protocol: str, message: Message, behind: Behind) -> Message:
     """Read a message's plain text as one harness means it.
 
     An answer becomes its thoughts and its calls; the user message right behind it becomes their
@@ -253,14 +302,41 @@ def read_as(protocol: str, message: Message, previous: Message | None) -> Messag
     Args:
         protocol: A name in `PROTOCOLS`, or empty: the message is returned unchanged.
         message: The message, as its dialect reads it.
-        previous: What was returned for the message before it.
+        behind: What stands right before it.
     """
-    row = PROTOCOLS[protocol] if protocol else None
-    if row is None:
+    if not protocol or message.role is Role.SYSTEM:
         return message
+    row = PROTOCOLS[protocol]
     if message.role is Role.ASSISTANT:
         return _answer(row, message)
-    return _observation(row, message, previous) if previous else message
+    if answers(row, message, behind):
+        return _observation(row, message, behind)
+    if behind is Behind.ACTION and not _results(message):
+        # A person answered instead: the action is settled, and nothing is known of its output.
+        return _with(message, (Block(BlockKind.RESULT, call_id=_ID), *message.blocks))
+    return message
+
+
+def answers(row: TextProtocol, message: Message, behind: Behind) -> bool:
+    """Tell whether the harness itself answers in a user message, and not a person.
+
+    An observation stands right behind an action. A complaint may stand behind a result as well: the
+    answer was left out.
+
+    Args:
+        row: The harness's protocol.
+        message: The message, as its dialect reads it.
+        behind: What stands right before it.
+    """
+    if message.role is not Role.USER or _results(message):
+        return False
+    text = "".join(next(iter(_texts(message)), ()))
+    complains = behind is not Behind.NOTHING and row.complaint.match(text) is not None
+    return complains or (behind is Behind.ACTION and row.observation.match(text) is not None)
+
+
+def _results(message: Message) -> bool:
+    return any(block.kind is BlockKind.RESULT for block in message.blocks)
 
 
 def _answer(row: TextProtocol, message: Message) -> Message:
@@ -283,28 +359,26 @@ def _calls(act: Act) -> list[Block]:
     ]
 
 
-def _observation(row: TextProtocol, message: Message, previous: Message) -> Message:
-    """Read what follows an answer; a complaint may follow a result: the answer was left out."""
-    answers = previous.role is Role.ASSISTANT
-    goes_on = answers or any(block.kind is BlockKind.RESULT for block in previous.blocks)
-    text = _text(message)
-    complains = goes_on and row.complaint.match(text) is not None
-    observes = answers and row.observation.match(text) is not None
-    if message.role is not Role.USER or not (complains or observes):
-        return message
-    opened = (block.call_id for block in previous.blocks if block.kind is BlockKind.CALL)
+def _observation(row: TextProtocol, message: Message, behind: Behind) -> Message:
+    """Read what answers an action.
+
+    Its first text is the harness's; what a client has put behind that in the same message (an
+    instruction of the next moment) is a person's, and stays.
+    """
+    first, *more = (block for block in message.blocks if block.kind is BlockKind.TEXT)
     others = [block for block in message.blocks if block.kind is not BlockKind.TEXT]
+    text = "".join(first.texts)
     result = Block(
         BlockKind.RESULT,
-        tuple(text for text in map("".join, _texts(message)) if text),
-        call_id=next(filter(None, opened), ""),
-        error=complains or row.failure.match(text) is not None,
+        (text,) if text else (),
+        call_id=_ID if behind is Behind.ACTION else "",
+        error=row.complaint.match(text) is not None or row.failure.match(text) is not None,
         media=sum(block.kind is BlockKind.MEDIA for block in others),
         weight=sum(block.weight for block in others),
         pictures=tuple(size for block in others for size in block.pictures),
     )
     clearable = (0,) if is_worth_clearing(result) else ()
-    return replace(_with(message, (result,)), clearable=clearable)
+    return replace(_with(message, (result, *more)), clearable=clearable)
 
 
 def _with(message: Message, blocks: tuple[Block, ...]) -> Message:

@@ -36,6 +36,7 @@ class Case:
         binds_thinking: Whether the model refuses thinking produced behind another prefix.
         demand: Why what the ledger holds cannot be served as it stands, or empty.
         bill: What the conversation's last request was billed on this model, or None.
+        otherwise: Whether its beginning would now be read in another text protocol.
     """
 
     transcript: Transcript
@@ -49,6 +50,7 @@ class Case:
     binds_thinking: bool
     demand: str = ""
     bill: Bill | None = None
+    otherwise: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,7 @@ from __future__ import annotations
 
 from cuesta.core.ledger import Cliff
 from cuesta.core.policy import TIGHT_MULTIPLE
-from cuesta.strategies.base import Case, Decision
-from cuesta.strategies.walk import Walk, last_cut
-
-
-class CliffStrategy:
-    """The paper's strategy."""
-
-    name = "cliff"
-
-    def walk(self, case: Case) -> Walk:
-        """Return the walk over a case, not yet taken."""
-        return CliffWalk(case, self.name)
-
-    def decide(self, case: Case) -> Decision:
-        """Walk the borders that are new since the last cliff, then settle what forces one."""
-        return self.walk(case).decide()
+from cuesta.strategies.walk import Walk, Walking, last_cut
 
 
 class CliffWalk(Walk):
@@ -55,3 +40,10 @@ class CliffWalk(Walk):
         """Warn of a threshold that head and tail nearly fill."""
         kept = self.head + self.kept(cliff.cut, cliff.border)
         return ", threshold is tight" if cliff.threshold < TIGHT_MULTIPLE * kept else ""
+
+
+class CliffStrategy(Walking):
+    """The paper's strategy."""
+
+    name = "cliff"
+    walks = CliffWalk

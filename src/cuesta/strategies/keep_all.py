@@ -4,27 +4,7 @@ from __future__ import annotations
 
 from cuesta.core.ledger import Cliff
 from cuesta.strategies.base import Case, Decision, Keep
-from cuesta.strategies.walk import Walk
-
-
-class KeepAll:
-    """The strategy that keeps all.
-
-    A conversation that another strategy has cut already keeps its cut: thinking was produced behind
-    it, and the provider would refuse that behind the whole conversation.
-    """
-
-    name = "keep_all"
-
-    def walk(self, case: Case) -> Walk:
-        """Return the walk over a case, not yet taken."""
-        return _Stay(case, self.name)
-
-    def decide(self, case: Case) -> Decision:
-        """Keep all, or what is left."""
-        if case.known is None or not (case.known.cliffs or case.known.foreign):
-            return Keep("strategy keep_all")
-        return self.walk(case).decide()
+from cuesta.strategies.walk import Walk, Walking
 
 
 class _Stay(Walk):
@@ -42,3 +22,20 @@ class _Stay(Walk):
         """Drop no more than was dropped."""
         del threshold, why
         return cliffs[-1].cut if cliffs else 0
+
+
+class KeepAll(Walking):
+    """The strategy that keeps all.
+
+    A conversation that another strategy has cut already keeps its cut: thinking was produced behind
+    it, and the provider would refuse that behind the whole conversation.
+    """
+
+    name = "keep_all"
+    walks = _Stay
+
+    def decide(self, case: Case) -> Decision:
+        """Keep all, or what is left."""
+        if case.known is None or not (case.known.cliffs or case.known.foreign):
+            return Keep("strategy keep_all")
+        return super().decide(case)

@@ -8,27 +8,12 @@ turns". Insufficient: what would be sent is past the threshold all the same.
 from __future__ import annotations
 
 from cuesta.core.ledger import Cliff
-from cuesta.strategies.base import Case, Decision
-from cuesta.strategies.microcompaction import ClearingWalk
+from cuesta.strategies.microcompaction import Clearing
 from cuesta.strategies.summary import SummaryWalk
-from cuesta.strategies.walk import Walk
+from cuesta.strategies.walk import Walking
 
 
-class MicroSummary:
-    """The strategy that clears, and has the model write a summary at the threshold."""
-
-    name = "micro_summary"
-
-    def walk(self, case: Case) -> Walk:
-        """Return the walk over a case, not yet taken."""
-        return _TwoTiers(case, self.name)
-
-    def decide(self, case: Case) -> Decision:
-        """Walk, clear and sum up; see `Summary.decide`."""
-        return self.walk(case).decide()
-
-
-class _TwoTiers(SummaryWalk, ClearingWalk):
+class _TwoTiers(SummaryWalk, Clearing):
     def falls(
         self, cliffs: list[Cliff], border: int, size: int, threshold: int
     ) -> tuple[Cliff | None, str]:
@@ -45,9 +30,9 @@ class _TwoTiers(SummaryWalk, ClearingWalk):
         cut = cliffs[-1].cut if cliffs else 0
         return self.tokens[max(cut, self.cleared_at(border))] - self.tokens[cut]
 
-    def forced_cut(self, cliffs: list[Cliff], threshold: int, why: str) -> int:
-        """Fold what a summary would fold."""
-        return Walk.forced_cut(self, cliffs, threshold, why)
 
-    def _folds(self, cliffs: list[Cliff], threshold: int) -> bool:
-        return Walk._folds(self, cliffs, threshold)  # noqa: SLF001 - this one's own base
+class MicroSummary(Walking):
+    """The strategy that clears, and has the model write a summary at the threshold."""
+
+    name = "micro_summary"
+    walks = _TwoTiers

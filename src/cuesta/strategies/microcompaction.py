@@ -9,33 +9,11 @@ accumulated". So the threshold has no part in it. The results of the last K turn
 from __future__ import annotations
 
 from cuesta.core.ledger import Cliff
-from cuesta.strategies.base import Case, Decision
-from cuesta.strategies.walk import Walk
+from cuesta.strategies.walk import Walk, Walking
 
 
-class Microcompaction:
-    """The strategy that clears old results and drops no turn."""
-
-    name = "microcompaction"
-
-    def walk(self, case: Case) -> Walk:
-        """Return the walk over a case, not yet taken."""
-        return ClearingWalk(case, self.name)
-
-    def decide(self, case: Case) -> Decision:
-        """Walk the borders that are new since the last clearing, then settle what forces one."""
-        return self.walk(case).decide()
-
-
-class ClearingWalk(Walk):
+class Clearing(Walk):
     """A clearing is a cliff that cuts nothing more: what was sent changes at it, and then grows."""
-
-    def falls(
-        self, cliffs: list[Cliff], border: int, size: int, threshold: int
-    ) -> tuple[Cliff | None, str]:
-        """See `Walk.falls`."""
-        del size, threshold
-        return self.clears(cliffs, border)
 
     def clears(self, cliffs: list[Cliff], border: int) -> tuple[Cliff | None, str]:
         """Clear at a border if enough has piled up; else say why not."""
@@ -61,11 +39,6 @@ class ClearingWalk(Walk):
         """Return the first of the last K turns."""
         return max(0, border - self.case.policy.keep_turns)
 
-    def forced_cut(self, cliffs: list[Cliff], threshold: int, why: str) -> int:
-        """Drop no more than was dropped."""
-        del threshold, why
-        return cliffs[-1].cut if cliffs else 0
-
     def _piled(self, cliffs: list[Cliff], border: int) -> int:
         """Estimate what a clearing at a border would save beyond the one in force."""
         cut, cleared = (cliffs[-1].cut, cliffs[-1].cleared) if cliffs else (0, 0)
@@ -73,7 +46,30 @@ class ClearingWalk(Walk):
         now = turns.reclaimed(cut, self.cleared_at(border))
         return now - turns.reclaimed(cut, cleared)
 
+
+class ClearingWalk(Clearing):
+    """Clearings, and nothing else."""
+
+    def falls(
+        self, cliffs: list[Cliff], border: int, size: int, threshold: int
+    ) -> tuple[Cliff | None, str]:
+        """See `Walk.falls`."""
+        del size, threshold
+        return self.clears(cliffs, border)
+
+    def forced_cut(self, cliffs: list[Cliff], threshold: int, why: str) -> int:
+        """Drop no more than was dropped."""
+        del threshold, why
+        return cliffs[-1].cut if cliffs else 0
+
     def _folds(self, cliffs: list[Cliff], threshold: int) -> bool:
         """Let no bill bring a clearing forward: what it could save has been cleared."""
         del cliffs, threshold
         return False
+
+
+class Microcompaction(Walking):
+    """The strategy that clears old results and drops no turn."""
+
+    name = "microcompaction"
+    walks = ClearingWalk

@@ -9,22 +9,7 @@ from __future__ import annotations
 
 from cuesta.core.digest import NOTHING, Rendered
 from cuesta.core.ledger import Cliff
-from cuesta.strategies.base import Case, Decision
-from cuesta.strategies.walk import Walk
-
-
-class SlidingWindow:
-    """The strategy that drops the oldest turns, as few as it takes, whenever it takes any."""
-
-    name = "sliding_window"
-
-    def walk(self, case: Case) -> Walk:
-        """Return the walk over a case, not yet taken."""
-        return _Slide(case, self.name)
-
-    def decide(self, case: Case) -> Decision:
-        """Walk the borders that are new since the last drop, then settle what forces one."""
-        return self.walk(case).decide()
+from cuesta.strategies.walk import Walk, Walking
 
 
 class _Slide(Walk):
@@ -82,3 +67,10 @@ class _Slide(Walk):
         """Estimate what a cut at a border leaves to send."""
         gone = self.thought(cut, border) if self.case.binds_thinking else 0
         return self.head + self.kept(cut, border) - gone
+
+
+class SlidingWindow(Walking):
+    """The strategy that drops the oldest turns, as few as it takes, whenever it takes any."""
+
+    name = "sliding_window"
+    walks = _Slide

@@ -12,26 +12,12 @@ from dataclasses import replace
 
 from cuesta.core.digest import NOTHING, Rendered
 from cuesta.core.ledger import Cliff
-from cuesta.strategies.base import AskModel, Case, Decision, Replace
+from cuesta.strategies.base import AskModel, Decision, Replace
 from cuesta.strategies.cliff import CliffWalk
-from cuesta.strategies.walk import Walk
+from cuesta.strategies.walk import Walking
 
 SUMMARY_TOKENS = 1_500
 """What a summary is taken to weigh before it is written: the length model of replays."""
-
-
-class Summary:
-    """The strategy that has the model write a summary at the threshold. It costs a call."""
-
-    name = "summary"
-
-    def walk(self, case: Case) -> Walk:
-        """Return the walk over a case, not yet taken."""
-        return SummaryWalk(case, self.name)
-
-    def decide(self, case: Case) -> Decision:
-        """Walk as the cliff does, and ask for what is to stand under the last one that falls."""
-        return self.walk(case).decide()
 
 
 class SummaryWalk(CliffWalk):
@@ -63,3 +49,10 @@ class SummaryWalk(CliffWalk):
 
 def _is_unwritten(cliff: Cliff) -> bool:
     return cliff.summary and not cliff.digest
+
+
+class Summary(Walking):
+    """The strategy that has the model write a summary at the threshold. It costs a call."""
+
+    name = "summary"
+    walks = SummaryWalk

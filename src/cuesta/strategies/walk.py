@@ -201,7 +201,8 @@ class Walk:
 
     def moved(self, cliffs: list[Cliff]) -> bool:
         """Tell whether something but the history decides where the next cliff falls."""
-        return not self._same_options() or self._grew(cliffs) or self._other_model(cliffs)
+        options = not self._same_options() or self.case.otherwise
+        return options or self._grew(cliffs) or self._other_model(cliffs)
 
     def _other_model(self, cliffs: list[Cliff]) -> bool:
         """Tell whether the last cliff fell for another model, whose meter may read otherwise."""
@@ -300,6 +301,26 @@ class Walk:
             cliffs = self.after(cliffs, self.build(cut, self.now, previous, external=True))
         self.fallen.append(cliffs[-1])
         return tuple(cliffs)
+
+
+class Walking:
+    """A strategy whose walk says all that there is to it.
+
+    Attributes:
+        name: The strategy's name.
+        walks: Its kind of walk.
+    """
+
+    name: str
+    walks: type[Walk]
+
+    def walk(self, case: Case) -> Walk:
+        """Return the walk over a case's borders, not yet taken."""
+        return self.walks(case, self.name)
+
+    def decide(self, case: Case) -> Decision:
+        """Walk the borders that are new since the last cliff, then settle what forces one."""
+        return self.walk(case).decide()
 
 
 def last_cut(transcript: Transcript, wanted: int) -> int:

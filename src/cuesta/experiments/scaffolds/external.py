@@ -74,6 +74,7 @@ class Plan:
         adapter: Whether the strategy works inside the scaffold, so that the proxy only measures.
         host: The address that the proxy listens on.
         window: The effective window in tokens.
+        harness: Whose plain text stands for calls; empty: it makes calls, or the beginning tells.
         packages: Those whose versions are kept.
     """
 
@@ -84,6 +85,7 @@ class Plan:
     adapter: bool
     window: int
     host: str = LOOPBACK
+    harness: str = ""
     packages: tuple[str, ...] = ()
 
     def shown(self) -> tuple[str, ...]:
@@ -101,7 +103,8 @@ def perform(run: Run, plan: Plan) -> Performed:
         OSError: If a file cannot be read or written.
     """
     in_time, failure = True, ""
-    with run.open_gate(run.gate_options(compacts=not plan.adapter, host=plan.host)) as gate:
+    options = run.gate_options(compacts=not plan.adapter, host=plan.host, harness=plan.harness)
+    with run.open_gate(options) as gate:
         began = time.monotonic()
         try:
             in_time = all(

@@ -56,6 +56,7 @@ class Terminus2:
             sessions=lambda: harbor.sessions(run),
             adapter=by_adapter(run, _USUAL),
             window=_window(run),
+            harness=self.name,
             packages=("harbor",),
         )
 

@@ -144,22 +144,7 @@ def thresholds(strategies: Sequence[str], names: Sequence[str]) -> Spec:
         "legend": {"symbolFillColor": GREY},
     }
     shaped = {name: one for name, one in encoding.items() if name != "strokeDash"}
-    return {
-        "data": ROWS,
-        "height": 320,
-        "layer": [
-            zero(),
-            {
-                "transform": [{"filter": "datum.at > 0"}],
-                "mark": {"type": "line", "strokeWidth": 2},
-                "encoding": encoding,
-            },
-            {
-                "mark": {"type": "point", "size": 70, "filled": True, "opacity": 1},
-                "encoding": {**shaped, "shape": shape},
-            },
-        ],
-    }
+    return _dotted(encoding, {**shaped, "shape": shape})
 
 
 def sizes(strategies: Sequence[str]) -> Spec:
@@ -177,6 +162,16 @@ def sizes(strategies: Sequence[str]) -> Spec:
             {"field": "cliffs", "format": ","},
         ],
     }
+    return _dotted(encoding, encoding)
+
+
+def _dotted(line: Spec, points: Spec) -> Spec:
+    """Draw the rows as lines through points, over a line at no change.
+
+    Args:
+        line: What rows with a threshold are joined by.
+        points: How each row stands.
+    """
     return {
         "data": ROWS,
         "height": 320,
@@ -185,11 +180,11 @@ def sizes(strategies: Sequence[str]) -> Spec:
             {
                 "transform": [{"filter": "datum.at > 0"}],
                 "mark": {"type": "line", "strokeWidth": 2},
-                "encoding": encoding,
+                "encoding": line,
             },
             {
-                "mark": {"type": "point", "size": 80, "filled": True, "opacity": 1},
-                "encoding": encoding,
+                "mark": {"type": "point", "size": 75, "filled": True, "opacity": 1},
+                "encoding": points,
             },
         ],
     }
