@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format clients clients-ci conformance chaos mutants meter full \
+.PHONY: demo test lint format clients clients-ci adapters conformance chaos mutants meter full \
   wheel-check bench bench-gate engine-bench profile clean help
 
 help:            ## Say what can be made
@@ -45,6 +45,9 @@ clients: $(VENV)/dev  ## Install the real agent programs and drive them through 
 	@$(BIN)/python -m pytest -m clients -rs -s tests/clients
 
 clients-ci: clients   ## The same, as CI calls it
+
+adapters: $(VENV)/dev  ## Run the adapters with the real packages and print the table
+	@$(BIN)/python scripts/adapters.py
 
 conformance: $(VENV)/dev  ## Judge 1,000 generated histories on each wire and print the table
 	@for wire in anthropic openai_chat openai_responses; do \

@@ -88,6 +88,10 @@ for name in sys.argv[1:]:
         del sys.modules[loaded]
     try:
         __import__(name)
+    except ModuleNotFoundError as error:
+        adapter = name.startswith("cuesta.integrations.")
+        if not adapter or error.name.partition(".")[0] in {"cuesta", *sys.stdlib_module_names}:
+            print(name, repr(error))
     except BaseException as error:
         print(name, repr(error))
 """
