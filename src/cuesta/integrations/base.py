@@ -87,12 +87,18 @@ class Adapter:
             The request itself while no cliff has fallen, and whenever something goes wrong; else a
             copy with other messages. Messages that stay are the very objects of the request.
         """
+        return self.planned(request, dialect, **known)[0]
+
+    def planned(
+        self, request: Mapping[str, Any], dialect: str, **known: Unpack[Known]
+    ) -> tuple[Mapping[str, Any], Plan | None]:
+        """Return what `fold` does, and the plan behind it; None where something went wrong."""
         try:
             with self._lock:
-                return self._folded(request, self._compactors[dialect], known)
+                return self._folded(request, self._compactors[dialect], known), self.plan
         except Exception as error:  # noqa: BLE001 - an agent never stops because of Cuesta
             self.failed(error)
-            return request
+            return request, None
 
     def cut(
         self, request: Mapping[str, Any], dialect: str = "openai_chat", *, refused: bool = False

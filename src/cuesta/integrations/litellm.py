@@ -94,12 +94,11 @@ class Cliffs(CustomLogger):  # type: ignore[misc, unused-ignore]  # an optional 
         """Return a call with what is to be sent in place of its history."""
         request = {key: call[key] for key in _MEMBERS if call.get(key) is not None}
         request["model"] = model or call.get("model")
-        sent = self.adapter.fold(request, dialect)
+        sent, plan = self.adapter.planned(request, dialect)
         if sent is request:
             return call
         where = "input" if dialect == "openai_responses" else "messages"
         kept = sent[where]
-        plan = self.adapter.plan
         if dialect == "openai_chat" and plan is not None and plan.cliffs[-1].strip:
             before = {id(message) for message in call[where][: plan.cliffs[-1].messages]}
             kept = [_bare(message) if id(message) in before else message for message in kept]
