@@ -63,12 +63,11 @@ class Folding(_Sends):
         """Send compacted messages; shorter ones as long as they are refused as too long."""
         where = DIALECTS[self.dialect].where
         request = {"model": self.config.model_name, where: list(messages), **self.fixed}
-        folded = self.adapter.fold(request, self.dialect, turn=True)
+        folded, plan = self.adapter.planned(request, self.dialect, turn=True)
         while True:
-            sent = bare(request[where], folded[where], self.adapter.plan)
             try:
-                return super()._query(sent, **named)
+                return super()._query(bare(request[where], folded[where], plan), **named)
             except self.too_long:
-                folded = self.adapter.fold(request, self.dialect, turn=True, refused=True)
+                folded, plan = self.adapter.planned(request, self.dialect, turn=True, refused=True)
                 if folded is request:
                     raise
