@@ -81,14 +81,14 @@ def test_what_is_missing_is_told_with_how_to_get_it(capsys, monkeypatch):
     missing = text[text.index("What is missing here:") :]
     for words in (
         "`harbor`",
-        "uv tool install harbor --with cuesta",
+        "pip install 'cuesta[harbor]'",
         "Docker",
         "export ZAI_API_KEY=...",
     ):
         assert words in missing
     with pytest.raises(ConfigError, match="cannot be run here") as error:
         check(load("claude-code"))
-    assert "uv tool install harbor --with cuesta" in str(error.value)
+    assert "pip install 'cuesta[harbor]'" in str(error.value)
 
 
 def test_one_cell_of_a_table_needs_and_costs_only_its_own(capsys, monkeypatch):

@@ -35,7 +35,7 @@ _BRIDGE = "{{(index .IPAM.Config 0).Gateway}}"
 
 def needs(endpoint: Endpoint, *, anthropic: bool = False) -> tuple[Need, ...]:
     """Return what every run by Harbor needs; see `external.model_needs`."""
-    how = "uv tool install harbor --with cuesta (Python 3.12 or newer)"
+    how = "pip install 'cuesta[harbor]' (Python 3.12 or newer)"
     return (program("harbor", how), docker(), *model_needs(endpoint, anthropic=anthropic))
 
 
