@@ -28,7 +28,7 @@ demo: $(BIN)/cuesta   ## Watch an agent's context grow and drop, with the bill b
 	@$(BIN)/cuesta demo
 
 test: $(VENV)/dev     ## Run all tests but those that drive real agent programs
-	@$(BIN)/python -m pytest -m 'not clients'
+	@$(BIN)/python -m pytest -m 'not clients' -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/dev     ## Check style, types and the arrows between the rooms
 	@$(BIN)/ruff check
@@ -63,7 +63,7 @@ meter: $(VENV)/dev    ## Compare the meter's estimates with the bills of saved s
 	@$(BIN)/python scripts/meter_errors.py
 
 full: $(VENV)/dev     ## Run the property tests with many examples (long)
-	@CUESTA_HYPOTHESIS=full $(BIN)/python -m pytest -m 'not clients'
+	@CUESTA_HYPOTHESIS=full $(BIN)/python -m pytest -m 'not clients' -n auto --dist loadfile
 
 wheel-check: $(VENV)/dev  ## Build the wheel and run it alone in a clean environment
 	@sh scripts/check-wheel $(BIN)/python

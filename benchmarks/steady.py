@@ -47,7 +47,7 @@ def sample(server: Server, upstream: int, steady: Steady, seed: int) -> Sample:
         for number_ in range(steady.conversations):
             talk = Conversation(100 * seed + number_, fixed=_FIXED, thinking=steady.thinking)
             sizes_out(upstream)
-            _prepare(talk, caller, steady.size)
+            prepare(talk, caller, steady.size)
             before = server.cpu_s()
             for _ in range(steady.requests):
                 talk.grow()
@@ -61,7 +61,7 @@ def sample(server: Server, upstream: int, steady: Steady, seed: int) -> Sample:
     return Sample(times, cpu / len(times), sent / len(times), mean(out), cliffs)
 
 
-def _prepare(talk: Conversation, caller: Caller, size: int) -> None:
+def prepare(talk: Conversation, caller: Caller, size: int) -> None:
     """Bring a conversation to its size in about `_STEPS` requests."""
     while talk.size < size:
         talk.grow_to(min(size, talk.size + size // _STEPS))

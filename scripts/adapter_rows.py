@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+from scaffold_scripts import commands, editing, fences, keystrokes
 
 from cuesta.testing.simulator import ListScript, Script, Step, ToolCall
 
@@ -72,6 +75,25 @@ _MODELS = ("langchain-openai", "langchain-anthropic")
 _PYDANTIC = ("pydantic-ai-slim", "pydantic_agent.py", "pydantic-ai")
 _PROVIDERS = ("pydantic-ai-slim[openai,anthropic]",)
 
+_TEXT = {"toolless_beside": False}
+
+
+def _mini(name: str, version: str = "2.4", text: str = "") -> Row:
+    """Return a row of mini-swe-agent; `text`: what its fences are called, where it writes any."""
+    spoken = {"harness": "mini-swe-agent-1"} if text else {}
+    return Row(
+        name,
+        "mini-swe-agent",
+        "mini.py",
+        "mini-swe-agent",
+        requires=(f"mini-swe-agent=={version}.*", "datasets"),
+        venv=f"mini{version[0]}",
+        script=partial(fences, text) if text else commands,
+        options={"threshold": 8000, **spoken},
+        simulator=_TEXT if text else {},
+    )
+
+
 ROWS = (
     Row("anthropic", "anthropic", "sdks.py", "anthropic,openai", venv="sdks"),
     Row("anthropic-async", "anthropic", "sdks.py", "anthropic,openai", venv="sdks"),
@@ -85,5 +107,31 @@ ROWS = (
     Row("openai-agents-chat", *_AGENTS, venv="openai-agents"),
     Row("pydantic-ai", *_PYDANTIC, _PROVIDERS),
     Row("pydantic-ai-anthropic", *_PYDANTIC, _PROVIDERS, venv="pydantic-ai"),
+    Row(
+        "openhands",
+        "openhands-sdk",
+        "openhands_sdk.py",
+        "openhands",
+        python="3.12",
+        script=editing,
+        options={"threshold": 20000},
+    ),
+    Row(
+        "terminus-2",
+        "harbor",
+        "terminus.py",
+        "harbor",
+        python="3.12",
+        venv="harbor",
+        script=keystrokes,
+        options={"threshold": 8000, "harness": "terminus-2"},
+        simulator=_TEXT,
+    ),
+    _mini("mini"),
+    _mini("mini-responses"),
+    _mini("mini-swebench"),
+    _mini("mini-text", text="mswea_bash_command"),
+    _mini("mini-1", "1.17", text="bash"),
+    _mini("mini-1-swebench", "1.17", text="bash"),
 )
 """Every row, in the table's order."""

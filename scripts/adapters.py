@@ -30,6 +30,8 @@ from cuesta.testing.simulator import Call, Simulator
 _ROOT = Path(__file__).resolve().parents[1]
 _JOBS = _ROOT / "tests" / "integrations" / "jobs"
 _TIMEOUT = 600
+_NEWEST = 13
+"""The newest Python 3 that all packages have wheels for."""
 _MINTED = frozenset({"signature", "data", "encrypted_content", "reasoning_content", "id"})
 """What the simulated model makes anew in each run, beside what it says and does."""
 
@@ -80,13 +82,29 @@ def environment(row: Row, folder: Path) -> Path:
         return python
     print(f"{row.name}: making {place} ...", file=sys.stderr)
     if not python.exists():
-        found = shutil.which(f"python{row.python}") or sys.executable
-        subprocess.run([found, "-m", "venv", place], check=True)  # noqa: S603 - our own command
+        interpreter = _interpreter(row.python)
+        subprocess.run([interpreter, "-m", "venv", place], check=True)  # noqa: S603 - our own
     wanted = [f"{_ROOT}[{row.extra}]", *row.requires]
     command = [python, "-m", "pip", "install", "--quiet", "--editable", *wanted]
     subprocess.run(command, check=True)  # noqa: S603 - our own command
     made.touch()
     return python
+
+
+def _interpreter(wanted: str) -> str:
+    """Return the lowest Python from a version on that is there and starts.
+
+    Version managers put commands on the path for versions that are not switched on.
+    """
+    for minor in range(int(wanted.split(".")[1]), _NEWEST + 1):
+        found = shutil.which(f"python3.{minor}")
+        if found and _starts(found):
+            return found
+    raise SystemExit(f"no Python {wanted} on the path: install it, or switch it on (`pyenv shell`)")
+
+
+def _starts(python: str) -> bool:
+    return not subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode  # noqa: S603 - a Python
 
 
 def version(python: Path, package: str) -> str:

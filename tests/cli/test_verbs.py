@@ -26,7 +26,8 @@ def widest(text):
 
 
 @pytest.mark.parametrize(
-    "verb", ["", "run", "serve", "status", "explain", "replay", "sessions", "tune", "demo"]
+    "verb",
+    ["", "run", "serve", "status", "explain", "replay", "sessions", "tune", "experiment", "demo"],
 )
 def test_help_teaches_by_example_within_80_columns(verb, environment):
     result = cuesta(*([verb] if verb else []), "--help", env=environment)

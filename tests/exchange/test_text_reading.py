@@ -9,6 +9,7 @@ from plain_talk import (
     HARNESSES,
     MINI,
     PATHS,
+    SWE,
     TERMINUS,
     answer,
     bench,
@@ -84,6 +85,31 @@ def test_tools_that_come_later_end_it_and_a_beginning_is_not_taken_over(harness)
             raw = raw[:-1] + b', "tools": ' + json.dumps(offered).encode() + b"}"
         assert_reads_the_same(fast, plain, raw, "openai_chat")
         assert read(fast, raw)[2].speech.protocol == ("" if offered else harness)
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_a_decision_is_not_taken_over_with_less_than_it_rests_on(harness):
+    """A branch in which a person answers the third action is a chat."""
+    fast, plain = readers("openai_chat", 64)
+    messages = talk(harness, 12, size=300)
+    assert read(fast, body(messages))[2].speech.protocol == harness
+    third = next(i for i, m in enumerate(messages) if m == answer(harness, 2))
+    branch = [*messages[: third + 1], said("user", "No."), *messages[third + 2 :]]
+    cut, _, reading = read(fast, body(branch))
+    assert (cut.count, reading.speech.protocol) == (0, "")
+    assert_reads_the_same(fast, plain, body(branch), "openai_chat")
+
+
+@pytest.mark.parametrize("harness", [MINI, SWE])
+def test_a_decision_is_not_taken_over_with_another_system_prompt(harness):
+    """It may stand behind the messages, so that the bytes begin alike."""
+    fast, plain = readers("anthropic", 64)
+    value = json.loads(body(talk(harness, 12, size=300), "anthropic"))
+    system = value.pop("system")
+    for text, spoken in ((system, harness), ("Be kind.", ""), (system, harness)):
+        raw = json.dumps({**value, "system": text}).encode()
+        assert_reads_the_same(fast, plain, raw, "anthropic")
+        assert read(fast, raw)[2].speech.protocol == spoken
 
 
 @pytest.mark.parametrize("harness", HARNESSES)

@@ -61,6 +61,8 @@ _LONG = "x" * 400
             [("command", "undo_edit"), ("path", "/a.py")],
         ),
         ("think", {"thought": "Perhaps."}, [("thought", "Perhaps.")]),
+        ("think", {"thought": "So.", "summary": "s", "security_risk": "LOW"}, [("thought", "So.")]),
+        ("finish", {"message": "Done.", "summary": "s"}, []),
         ("task_tracker", {"command": "plan", "task_list": []}, None),
         ("Task_Tracker", {"anything": "else"}, None),
         # Claude Code and others.

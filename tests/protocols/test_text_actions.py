@@ -315,8 +315,12 @@ def test_a_text_of_marks_that_nothing_closes_is_read_in_linear_time(protocol, op
         read(protocol, assistant(text), user(text), assistant(text + "."), user(text + "."))
         return time.process_time() - begin
 
-    short, long = (min(seconds(length) for _ in range(3)) for length in (10_000, 160_000))
-    assert long < 0.02 + 16 * 5 * short, "grows like the square"
+    def grows_like_the_square():
+        short, long = (min(seconds(length) for _ in range(3)) for length in (10_000, 160_000))
+        return long > 0.02 + 16 * 5 * short
+
+    # A busy machine may spoil one comparison; what grows like the square spoils each.
+    assert not all(grows_like_the_square() for _ in range(3))
 
 
 def test_a_long_observation_may_be_cleared_in_a_replay_and_a_short_one_is_not_worth_it():

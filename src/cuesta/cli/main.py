@@ -26,6 +26,7 @@ _VERBS = {
     "sessions": "which saved sessions there are",
     "reproduce": "the paper's tables that need no model, on saved trajectories",
     "tune": "which threshold suits your own saved sessions; needs no key",
+    "experiment": "runs of agents on benchmarks, as in the paper, and their report",
     "demo": "watch a long job with and without Cuesta; needs no key",
 }
 
@@ -90,7 +91,7 @@ def _dispatch(words: list[str]) -> int:
     verb = words[0] if words else "--help"
     if verb in ("-h", "--help", "help"):
         print(
-            _HELP.format(verbs="\n".join(f"  {v:<9} {text}" for v, text in _VERBS.items())), end=""
+            _HELP.format(verbs="\n".join(f"  {v:<10} {text}" for v, text in _VERBS.items())), end=""
         )
         return 0
     if verb in ("-V", "--version"):

@@ -6,9 +6,9 @@ compaction is a compaction of a compaction.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Protocol
 
 from cuesta.core.digest import Digest, Part, PartKind, Quote
@@ -16,6 +16,7 @@ from cuesta.core.excerpts import ends, first, literal
 from cuesta.core.meter import COMMON
 from cuesta.core.policy import Policy
 from cuesta.core.transcript import Block, BlockKind, Message, Role, Transcript
+from cuesta.core.turns import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +42,43 @@ class Lexicon(Protocol):
         """Tell a person's words in a user message from the harness's."""
 
 
+class Shortened(dict[str, tuple[Part, int]]):
+    """Human texts cut to one length, head and tail, with their estimates; each is cut once.
+
+    By the common meter: a digest's text does not depend on the model.
+
+    Args:
+        limit: The length in characters.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def __missing__(self, text: str) -> tuple[Part, int]:
+        """Cut a text."""
+        short = ends(text, self._limit)
+        found = self[text] = Part(PartKind.USER, (Quote(short),)), COMMON.text(short)
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Memo:
     """What the digests of one conversation have in common, found once.
 
     Attributes:
-        said: What people said, by message: each later digest holds it again.
-        shortened: Human texts cut to a length, with their estimates, by text and length.
+        said: What people said, by a turn's messages: each later digest holds it again.
+        cuts: Human texts cut to a length, by length.
     """
 
-    said: dict[int, list[Part]] = field(default_factory=dict)
-    shortened: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+    said: dict[tuple[int, int], list[Part]] = field(default_factory=dict)
+    cuts: dict[int, Shortened] = field(default_factory=dict)
+
+    def shortened(self, limit: int) -> Shortened:
+        """Return human texts cut to a length."""
+        if limit not in self.cuts:
+            self.cuts[limit] = Shortened(limit)
+        return self.cuts[limit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,46 +118,42 @@ def fold(source: Source, previous: int, cut: int, policy: Policy, threshold: int
     """
     earlier = _earlier_human(source, previous) if policy.human_for_ever else []
     steps: list[Part] = []
-    for number in range(previous, cut):
-        if not source.transcript.turns[number].pinned:
-            steps += _turn_parts(source, number, policy)
+    for turn in source.transcript.turns[previous:cut]:
+        if not turn.pinned:
+            steps += _turn_parts(source, turn, policy)
     steps = _latest_notices(steps, policy)
     human = [p.quotes[0].text for p in (*earlier, *steps) if p.kind is PartKind.USER]
     budget = int(policy.human_share * threshold)
     limit = _human_limit(source, human, policy.human_chars, budget)
+    cuts = source.memo.shortened(limit)
     return Digest(
-        tuple(_shorten_human(source, part, limit) for part in earlier),
-        tuple(_shorten_human(source, part, limit) for part in steps),
+        tuple([cuts[part.quotes[0].text][0] for part in earlier]),
+        tuple([cuts[p.quotes[0].text][0] if p.kind is PartKind.USER else p for p in steps]),
     )
 
 
 def _earlier_human(source: Source, before: int) -> list[Part]:
     """Return what people said in the turns before the folded session, read from the originals."""
-    outlines = source.transcript.outlines
-    numbers = takewhile(lambda number: number < before, source.transcript.spoken)
-    turns = (source.transcript.turns[number] for number in numbers)
-    spoken = (
-        i
-        for turn in turns
-        if not turn.pinned
-        for i in range(turn.start, turn.stop)
-        if outlines[i].human
-    )
-    return [part for i in spoken for part in _said(source, i)]
+    spoken = source.transcript.spoken
+    numbers = spoken[: bisect_left(spoken, before)]
+    return [part for number in numbers for part in _said(source, number)]
 
 
-def _said(source: Source, i: int) -> list[Part]:
-    """Return what people said in message `i`."""
-    said = source.memo.said.get(i)
+def _said(source: Source, number: int) -> list[Part]:
+    """Return what people said in a turn; a pinned one stays whole."""
+    turns, outlines = source.transcript.turns, source.transcript.outlines
+    span = turns.span(number)
+    said = source.memo.said.get(span)
     if said is None:
-        parts = _user_parts(source, source.message(i))
+        human = [i for i in range(*span) if outlines[i].human and not turns[number].pinned]
+        parts = (part for i in human for part in _user_parts(source, source.message(i)))
         said = [part for part in parts if part.kind is PartKind.USER]
-        source.memo.said[i] = said
+        source.memo.said[span] = said
     return said
 
 
-def _turn_parts(source: Source, turn: int, policy: Policy) -> Iterator[Part]:
-    messages = list(source.messages(turn, turn + 1))
+def _turn_parts(source: Source, turn: Turn, policy: Policy) -> Iterator[Part]:
+    messages = [source.message(i) for i in range(turn.start, turn.stop)]
     results = _results_by_call(messages)
     for message in messages:
         if message.role is Role.ASSISTANT:
@@ -248,24 +271,5 @@ def _human_limit(source: Source, texts: Sequence[str], limit: int, budget: int) 
 
 
 def _human_tokens(source: Source, texts: Sequence[str], limit: int) -> int:
-    return sum(_shortened(source, text, limit)[1] for text in texts)
-
-
-def _shortened(source: Source, text: str, limit: int) -> tuple[str, int]:
-    """Return head and tail of a human text with their estimate.
-
-    By the common meter: a digest's text does not depend on the model.
-    """
-    key = (text, limit)
-    known = source.memo.shortened.get(key)
-    if known is None:
-        short = ends(text, limit)
-        known = (short, COMMON.text(short))
-        source.memo.shortened[key] = known
-    return known
-
-
-def _shorten_human(source: Source, part: Part, limit: int) -> Part:
-    if part.kind is not PartKind.USER:
-        return part
-    return Part(PartKind.USER, (Quote(_shortened(source, part.quotes[0].text, limit)[0]),))
+    cuts = source.memo.shortened(limit)
+    return sum([cuts[text][1] for text in texts])

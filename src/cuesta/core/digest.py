@@ -11,6 +11,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from cuesta.core.meter import Meter
 
@@ -62,7 +63,7 @@ class Quote:
     counted: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """One line or fenced piece of a digest.
 
@@ -75,6 +76,13 @@ class Part:
     kind: PartKind
     quotes: tuple[Quote, ...]
     tool: str = ""
+
+    @cached_property
+    def written(self) -> str:
+        """The part as it stands in a digest; many digests hold the same human words."""
+        if self.kind is PartKind.CALL:
+            return _call(self)
+        return _labelled(self.kind.value, self.quotes[0].text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +137,10 @@ def render(digest: Digest, meter: Meter) -> Rendered:
     """
     sections = [_OPEN]
     if digest.earlier:
-        sections.append("\n".join([_EARLIER, *map(_part, digest.earlier)]))
-    sections.append("\n".join([_STEPS, *map(_part, digest.steps)]))
+        sections.append("\n".join([_EARLIER, *(part.written for part in digest.earlier)]))
+    sections.append("\n".join([_STEPS, *(part.written for part in digest.steps)]))
     text = "\n\n".join(sections) + "\n" + _CLOSE
     return rendered(text, meter)
-
-
-def _part(part: Part) -> str:
-    if part.kind is PartKind.CALL:
-        return _call(part)
-    return _labelled(part.kind.value, part.quotes[0].text)
 
 
 def _call(part: Part) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isqrt
 
 from cuesta.core.factors import FACTORS, Factors
@@ -19,7 +19,9 @@ RUN = 512
 """From this length on an unbroken base64 run is taken for encoded data."""
 
 _DIGITS = string.digits.encode()
-_MARKS = string.punctuation.encode()
+_NO_MARKS = bytes(set(range(256)) - set(string.punctuation.encode()) - set(_DIGITS))
+"""Neither marks nor digits: most bytes of most texts, so that what is left is counted fast."""
+_WORDS, _LONGEST_WORD = 4096, 64
 _INDENT = b"    "
 """So many spaces count as one letter: vocabularies hold long runs of spaces."""
 _WIDE = bytes(range(0x80, 0x100))
@@ -46,6 +48,16 @@ class Meter:
 
     name: str
     factors: Factors
+    _words: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+
+    def word(self, word: str) -> int:
+        """Estimate a text that comes again and again, such as a tool's name."""
+        known = self._words.get(word)
+        if known is None:
+            known = self.text(word)
+            if len(word) <= _LONGEST_WORD and len(self._words) < _WORDS:
+                self._words[word] = known
+        return known
 
     def text(self, text: str) -> int:
         """Estimate the tokens of a text; 0 for an empty one, at least 1 for any other."""
@@ -82,8 +94,9 @@ class Meter:
     def _classes(self, raw: bytes) -> int:
         """Sum up the characters by class, in thousandths of a token."""
         factors, size = self.factors, len(raw)
-        digits = size - len(raw.translate(None, _DIGITS))
-        marks = size - len(raw.translate(None, _MARKS))
+        digits_and_marks = raw.translate(None, _NO_MARKS)
+        marks = len(digits_and_marks.translate(None, _DIGITS))
+        digits = len(digits_and_marks) - marks
         sum_of_wide = wide = 0
         if not raw.isascii():
             wide = size - len(raw.translate(None, _WIDE))

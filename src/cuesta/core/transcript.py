@@ -130,8 +130,8 @@ class Outline:
 
 CLEARED = "[old tool result cleared]"
 """What stands in place of a cleared result."""
-_MARK = Block(BlockKind.RESULT, (CLEARED,))
 _LEAST = 4 * len(CLEARED)
+_LOOK = 8 * _LEAST
 
 
 def is_worth_clearing(result: Block) -> bool:
@@ -139,8 +139,15 @@ def is_worth_clearing(result: Block) -> bool:
 
     Blanks do not count: they weigh next to nothing.
     """
-    shown = sum(len(text) - text.count(" ") - text.count("\n") for text in result.texts)
-    return result.media > 0 or shown > _LEAST
+    return (
+        result.media > 0
+        or any(_shown(text[:_LOOK]) > _LEAST for text in result.texts)
+        or sum(map(_shown, result.texts)) > _LEAST
+    )
+
+
+def _shown(text: str) -> int:
+    return len(text) - text.count(" ") - text.count("\n")
 
 
 _MESSAGE_OVERHEAD = 4
@@ -153,7 +160,7 @@ def _block_tokens(block: Block, meter: Meter) -> int:
     tokens = _BLOCK_OVERHEAD + block.weight + sum(map(meter.text, block.texts))
     tokens += sum(meter.picture(width, height) for width, height in block.pictures)
     if block.kind is BlockKind.CALL:
-        tokens += meter.factors.call + meter.text(block.name)
+        tokens += meter.factors.call + meter.word(block.name)
         tokens += meter.factors.argument * len(block.arguments or ())
         tokens += _argument_tokens(block.arguments, meter)
     elif block.kind is BlockKind.RESULT:
@@ -170,7 +177,7 @@ def _argument_tokens(arguments: object, meter: Meter) -> int:
         if isinstance(value, str):
             tokens += meter.text(value)
         elif isinstance(value, Mapping):
-            tokens += sum(meter.text(str(key)) + _KEY_OVERHEAD for key in value)
+            tokens += sum(meter.word(str(key)) + _KEY_OVERHEAD for key in value)
             left += value.values()
         elif isinstance(value, list | tuple):
             tokens += len(value)
@@ -193,7 +200,7 @@ def outline(message: Message, digest: bytes, meter: Meter, *, human: bool) -> Ou
     thoughts = [size for block, size in sizes if block.kind is BlockKind.THINKING]
     reclaim = 0
     if message.clearable:
-        mark = _block_tokens(_MARK, meter)
+        mark = _BLOCK_OVERHEAD + meter.word(CLEARED) + meter.factors.result
         reclaim = sum(sizes[i][1] - mark for i in message.clearable)
     return Outline(
         digest=digest,

@@ -160,6 +160,10 @@ class Turns(Lazy[Turn]):
             reclaim=self.sums.reclaim[i + 1] - self.sums.reclaim[i],
         )
 
+    def span(self, i: int) -> tuple[int, int]:
+        """Return the first message of turn `i`, and one past its last."""
+        return self.stops[i - 1] if i else self.head, self.stops[i]
+
     def reclaimed(self, cut: int, cleared: int) -> int:
         """Return the tokens that go when the results of turns `cut` to `cleared` are cleared."""
         return self.sums.reclaim[cleared] - self.sums.reclaim[cut] if cleared > cut else 0

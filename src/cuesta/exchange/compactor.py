@@ -15,6 +15,7 @@ from cuesta.core.digest import OPENING
 from cuesta.core.errors import ConfigError, RequestError
 from cuesta.core.ledger import Entry
 from cuesta.dialects.raw import load
+from cuesta.dialects.refusals import Refusal
 from cuesta.dialects.registry import DIALECTS
 from cuesta.exchange.events import Command, Commit, Done, Event, Found, LookUp
 from cuesta.exchange.memory import Frozen, Recent, Seen, size
@@ -106,7 +107,12 @@ class Compactor:
         return list(sent)
 
     def fold(
-        self, request: Mapping[str, Any], *, counts: bool = False, turn: bool = False
+        self,
+        request: Mapping[str, Any],
+        *,
+        counts: bool = False,
+        turn: bool = False,
+        refused: bool = False,
     ) -> Mapping[str, Any]:
         """Return the request to send in place of a whole one.
 
@@ -117,6 +123,8 @@ class Compactor:
             request: The request's members, the whole original history among them.
             counts: Whether it only counts tokens, so that no cliff is remembered.
             turn: Whether it is known to be a turn, so that it is not asked what else it may be.
+            refused: Whether what was sent for it was refused as too long, so that a shorter form is
+                wanted; later requests of the conversation go on from it.
 
         Returns:
             The request itself where nothing changes, else a copy with other messages.
@@ -124,9 +132,27 @@ class Compactor:
         Raises:
             RequestError: If it cannot be read.
         """
-        where = self._dialect.where
-        sent = self._sent(request, Attempt(_body(request), read_only=counts, turn=turn))
+        where, body = self._dialect.where, _body(request)
+        plain = Attempt(body, read_only=counts, turn=turn)
+        attempt = self._shorter(body) if refused else plain
+        if attempt is None:
+            return request
+        sent = self._sent(request, attempt)
         return request if sent is request[where] else {**request, where: sent}
+
+    def _shorter(self, body: bytes) -> Attempt | None:
+        """Return the attempt at a shorter form of a request, or None: there is none.
+
+        A cliff falls where none is in force; one in force is made anew by a harsher policy.
+        """
+        now = self._run(self._planner.plan(Attempt(body, read_only=True, turn=True)))
+        rung = now.rung + 1 if now.cliffs else 0
+        if rung >= self._planner.rungs:
+            return None
+        demand = Refusal.OVERFLOW.value
+        attempt = Attempt(body, read_only=True, rung=rung, demand=demand, turn=True)
+        planned = self._run(self._planner.plan(attempt))
+        return replace(attempt, read_only=False) if planned.sent_tokens < now.sent_tokens else None
 
     def _sent(self, request: Mapping[str, Any], attempt: Attempt) -> Any:  # noqa: ANN401 - as given
         """Return a request's messages as they are to be sent; the given ones where none changes."""

@@ -1,8 +1,8 @@
 """Reading a request's body: what was read of its beginning before is recognised, not read again.
 
 An agent sends its whole history with each request, so that most of a body stood in the one before.
-A hash over the bytes up to each block's end names that beginning; only what comes behind is cut,
-parsed and hashed.
+Hashes over its bytes name that beginning (`beginnings`); only what comes behind is cut, parsed and
+hashed.
 
 Rule 1. There are two ways and one result. `_whole` cuts the whole body. `_continued` takes over a
 beginning whose bytes are the same, and reads the rest. Whatever is unusual goes the first way.
@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ from cuesta.core.policy import Policy
 from cuesta.core.transcript import Message, Outline, Transcript, outline, read_transcript
 from cuesta.dialects.base import Dialect, Request
 from cuesta.dialects.raw import element_places, load, member_places, split_array, split_object
+from cuesta.exchange.beginnings import Beginning, Beginnings
 from cuesta.exchange.history import NO_COLUMNS, History, Outlines, Slices
 from cuesta.exchange.memory import Recent
 from cuesta.exchange.speech import CALLS, Speeches, read_spoken
@@ -42,7 +43,6 @@ from cuesta.protocols.recognition import UNSPOKEN, Speech
 
 BLOCK = 32 << 10
 """Bytes between two places at which a beginning may be recognised."""
-_BLOCKS = 16_384
 _MESSAGES = 2_048
 _FIXED_PARTS = 1_024
 _UNSETTLED = 3
@@ -58,6 +58,7 @@ class Body:
     Attributes:
         request: Its members and raw messages.
         meter: The meter of the model that it asks.
+        beginning: What is known of its first bytes.
         history: The beginning that is known already, or None.
         count: How many messages of that beginning stand here.
         turns: How many turns of it.
@@ -67,6 +68,7 @@ class Body:
 
     request: Request
     meter: Meter
+    beginning: Beginning
     history: History | None = None
     count: int = 0
     turns: int = 0
@@ -144,7 +146,7 @@ class Reader:
         self._realm = realm
         self._seed = seed
         self._block = block
-        self._histories: Recent[bytes, History] = Recent(_BLOCKS)
+        self._beginnings = Beginnings(seed, block)
         self._outlines: Recent[tuple[str, bytes], Outline] = Recent(_MESSAGES)
         self._fixed: Recent[tuple[str, bytes], int] = Recent(_FIXED_PARTS)
         self._speeches = Speeches(dialect, seed, harness)
@@ -159,13 +161,14 @@ class Reader:
         Raises:
             RequestError: If it is malformed.
         """
-        history, at = self._find(raw)
-        body = self._continued(raw, tenant, history, at) if history else None
+        beginning = self._beginnings.find(raw)
+        history = beginning.history
+        body = self._continued(raw, tenant, beginning, history) if history else None
         if body is not None:
             return body
         request = self.dialect.read(raw)
         meter = meter_for(read_model(request.model))
-        return Body(request, meter, ground=self._speeches.ground(request))
+        return Body(request, meter, beginning, ground=self._speeches.ground(request))
 
     def read(self, raw: bytes, tenant: str, body: Body) -> Reading:
         """Read the messages of a body that was cut, as far as they are not known.
@@ -179,8 +182,11 @@ class Reader:
         if protocol:
             news = self._speeches.outlines(messages, body.count, body.meter, protocol)
         else:
+            forgotten = len(messages) - _MESSAGES
             news = [
-                self._outline(i, messages[i], body.meter, parsed)
+                (self._outline if i >= forgotten else self._summed_up)(
+                    i, messages[i], body.meter, parsed
+                )
                 for i in range(body.count, len(messages))
             ]
         digests = (o.digest for o in news)
@@ -232,34 +238,11 @@ class Reader:
             self._fixed.put(key, known)
         return known
 
-    def _find(self, raw: bytes) -> tuple[History | None, int]:
-        """Return the history that the longest known beginning of a body belongs to, and its end."""
-        found, end = None, 0
-        for at, name in self._marks(raw, len(raw)):
-            known = self._histories.get(name)
-            if known is None:
-                break
-            found, end = known, at
-        return found, end
-
-    def _marks(self, raw: bytes, end: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the place behind each block that ends by `end`, and the name of all before it."""
-        hasher = xxhash.xxh3_128(seed=self._seed)
-        view = memoryview(raw)
-        for at in range(self._block, end + 1, self._block):
-            hasher.update(view[at - self._block : at])
-            yield at, hasher.digest()
-
-    def _continued(self, raw: bytes, tenant: str, history: History, end: int) -> Body | None:
-        """Cut what comes behind a known beginning, or return None: the whole must be cut.
-
-        Args:
-            raw: The body.
-            tenant: Who asks.
-            history: What is known of bodies that begin with the same bytes.
-            end: How many bytes are the same.
-        """
-        count = bisect_right(history.stops, end)
+    def _continued(
+        self, raw: bytes, tenant: str, beginning: Beginning, history: History
+    ) -> Body | None:
+        """Cut what comes behind a known beginning, or return None: the whole must be cut."""
+        count = bisect_right(history.stops, beginning.end)
         known = history.transcript.turns
         # The last one may go on here with other messages than it did there.
         turns = known.within(count) - 1
@@ -290,7 +273,7 @@ class Reader:
         ground = self._speeches.ground(request)
         if history.reader != (meter.name, tenant, ground) or count < history.speech.rests_on:
             return None
-        return Body(request, meter, history, count, turns, ground)
+        return Body(request, meter, beginning, history, count, turns, ground)
 
     def _remember(self, raw: bytes, tenant: str, body: Body, reading: Reading) -> None:
         """Keep what was read of the turns that will not change any more."""
@@ -310,8 +293,7 @@ class Reader:
             replace(reading.whole, outlines=(), turns=reading.whole.turns.extended(turns, ())),
             reading.first_call, reading.speech,
         )  # fmt: skip
-        for _, name in self._marks(raw, history.end):
-            self._histories.put(name, history)
+        self._beginnings.keep(body.beginning, history, taken=known is not None)
 
     def _places(
         self, raw: bytes, request: Request
@@ -330,11 +312,16 @@ class Reader:
         key = (meter.name, xxhash.xxh3_128_digest(message, self._seed))
         known = self._outlines.get(key)
         if known is None:
-            read, digest = self.dialect.parse(message)
-            parsed[i] = read
-            known = outline(read, digest, meter, human=speaks_human(read))
+            known = self._summed_up(i, message, meter, parsed)
             self._outlines.put(key, known)
         return known
+
+    def _summed_up(
+        self, i: int, message: bytes, meter: Meter, parsed: dict[int, Message]
+    ) -> Outline:
+        """Sum raw message `i` up."""
+        parsed[i], digest = self.dialect.parse(message)
+        return outline(parsed[i], digest, meter, human=speaks_human(parsed[i]))
 
 
 def _first_call(body: Body, outlines: Sequence[Outline]) -> int | None:

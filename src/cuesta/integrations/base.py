@@ -38,10 +38,13 @@ class Known(TypedDict, total=False):
         counts: Whether it only counts tokens.
         turn: Whether it is surely a turn of an agent's conversation. Otherwise its shape decides,
             as in the proxy: a title or a request for a summary goes out as it is.
+        refused: Whether the provider refused as too long what was sent for it; the request itself
+            comes back where there is no shorter form.
     """
 
     counts: bool
     turn: bool
+    refused: bool
 
 
 class Adapter:
@@ -97,22 +100,26 @@ class Adapter:
             self.failed(error)
             return request, None
 
-    def cut(self, request: Mapping[str, Any], dialect: str = "openai_chat") -> Cut | None:
+    def cut(
+        self, request: Mapping[str, Any], dialect: str = "openai_chat", *, refused: bool = False
+    ) -> Cut | None:
         """Say what stays of a turn's history, given in Chat Completions' form. Never raises.
 
         Args:
             request: The request; an assistant's `thinking_blocks` are Anthropic's.
             dialect: The wire that it will go over: `openai_chat`, or `anthropic`.
+            refused: See `Known`.
 
         Returns:
             What stays; None: all of it, as it is.
         """
+        known: Known = {"turn": True, "refused": refused}
         try:
             given = request["messages"]
             written = claude.write(request) if dialect == "anthropic" else None
             asked = written.request if written else request
             with self._lock:
-                folded = self._folded(asked, self._compactors[dialect], {"turn": True})
+                folded = self._folded(asked, self._compactors[dialect], known)
                 plan = self.plan
             if folded is asked or plan is None:
                 return None

@@ -28,6 +28,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Protocol
 
 from cuesta.core.models import Model, read_model, tokenizer
 from cuesta.core.usage import Usage
@@ -119,8 +120,20 @@ def _minimum(model: Model) -> int:
     return next((least for floor, least in floors if model.generation >= floor), 1024)
 
 
-def perfect(steps: Sequence[Step]) -> list[Usage]:
-    """Bill a replay's calls by the paper's perfect cache.
+class Sized(Protocol):
+    """A call, as far as the paper's model looks at it."""
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the prompt."""
+
+    @property
+    def output(self) -> int:
+        """Tokens of the answer."""
+
+
+def perfect(steps: Sequence[Sized]) -> list[Usage]:
+    """Bill calls in their order by the paper's perfect cache.
 
     The first call is uncached. A prompt that is not shorter than the one before finds all of that
     one cached; one that shrank finds nothing. A strategy's own calls count like any other.

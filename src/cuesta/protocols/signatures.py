@@ -73,6 +73,7 @@ _TABLE = (
     _editor("undo_edit"),
     Row(tools=frozenset({"task_tracker"}), dropped=True),
     Row(tools=frozenset({"finish"})),
+    Row(tools=frozenset({"think"}), needs=frozenset({"thought"}), texts=("thought",)),
     Row(needs=frozenset({"command"}), texts=("command",)),
     Row(needs=frozenset({"cmd"}), texts=("cmd",)),
     Row(needs=frozenset({"keystrokes"}), texts=("keystrokes",)),

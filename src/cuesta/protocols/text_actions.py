@@ -122,10 +122,10 @@ def _thought_act(text: str) -> Act | None:
     command = _last(_marked(_COMMAND, text))
     if command:
         return _around(text, command)
-    fences = list(_FENCE.finditer(text))
+    fences = deque(_FENCE.finditer(text), maxlen=2)
     if len(fences) < 2:
         return None
-    opening, closing = fences[-2:]
+    opening, closing = fences
     inner = text[opening.end() + 1 : closing.start()]
     thoughts = _outside(text, opening.start(), closing.end())
     return Act(thoughts, (("bash", {"command": inner.strip("\n")}),))
