@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 from cuesta.dialects.registry import DIALECTS
@@ -33,13 +34,16 @@ class ProxyGate:
     Attributes:
         url: The proxy's base URL.
         store: What it keeps.
+        close: Lets nothing more through, once what is under way has ended; may be called again.
     """
 
     url: str
     store: MemoryStore
+    close: Callable[[], None]
 
     def events(self) -> list[TraceEvent]:
-        """Return what went through, in the order of arrival."""
+        """Close, so that running requests end and are recorded, and return what went through."""
+        self.close()
         return sorted(self.store.events(EVENT_LIMIT), key=lambda event: event.at)
 
 
@@ -65,10 +69,11 @@ def open_gate(options: GateOptions) -> Iterator[ProxyGate]:
     proxy = Proxy(Engine(compaction), store, _proxy_options(options), _taps())
     with _Loop() as loop:
         loop.run(proxy.start())
+        close = cache(lambda: loop.run(proxy.stop(_DRAIN_SECONDS)))
         try:
-            yield ProxyGate(f"http://{options.host}:{proxy.port}", store)
+            yield ProxyGate(f"http://{options.host}:{proxy.port}", store, close)
         finally:
-            loop.run(proxy.stop(_DRAIN_SECONDS))
+            close()
             store.close()
 
 

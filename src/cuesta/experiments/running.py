@@ -55,7 +55,7 @@ class Gate(Protocol):
         """Its base URL, without a path."""
 
     def events(self) -> list[TraceEvent]:
-        """Return what went through, the oldest first."""
+        """Close it, and return what went through, the oldest first."""
 
 
 OpenGate = Callable[[GateOptions], AbstractContextManager[Gate]]
