@@ -81,8 +81,10 @@ def test_a_last_message_may_grow_and_no_other():
 def test_what_the_model_made_is_known():
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     output = {"type": "function_call_output", "call_id": "c", "output": "x"}
-    items = said(USER, {"type": "reasoning"}, call, output, wire="openai_responses").messages
-    assert [item.made for item in items] == [False, True, True, False]
+    stands_for_all = {"type": "compaction", "encrypted_content": "x"}
+    told = (USER, {"type": "reasoning"}, call, output, stands_for_all, {"type": "reasoning"})
+    items = said(*told, wire="openai_responses").messages
+    assert [item.made for item in items] == [False, True, True, False, False, True]
 
 
 def test_tools_and_instructions_stand_apart():

@@ -24,7 +24,7 @@ class Shown:
     Attributes:
         shell: The hash over everything but its content's parts.
         parts: The hash of each part, in order.
-        made: Whether the model made it.
+        made: Whether a turn of the model's begins with it, or goes on.
     """
 
     shell: bytes
@@ -159,7 +159,9 @@ def _item(item: dict[str, Any]) -> Shown:
     plain.setdefault("type", "message")
     if isinstance(plain.get("output"), str):
         plain["output"] = _texts(plain["output"], "input_text")
-    made = plain.get("role", "assistant") == "assistant" and not plain["type"].endswith("_output")
+    # A compaction stands for what is before it: it belongs to the turn there, and opens none.
+    theirs = plain["type"] == "compaction" or plain["type"].endswith("_output")
+    made = plain.get("role", "assistant") == "assistant" and not theirs
     if plain["type"] != "message":
         return Shown(_hash(plain), (), made)
     parts = _texts(plain.pop("content", None), "input_text")
