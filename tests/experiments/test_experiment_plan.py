@@ -35,6 +35,13 @@ def planned(capsys, name: str, *more: str):
     return capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", GOLDEN)
+def test_no_figure_runs_into_the_next(capsys, name):
+    runs, calls = GOLDEN[name]
+    line = next(row for row in planned(capsys, name).splitlines() if row.startswith("all "))
+    assert line.split()[1:3] == [f"{runs:,}", f"{calls:,}"]
+
+
 def test_every_shipped_spec_has_golden_numbers():
     assert set(GOLDEN) == set(shipped())
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cuesta.experiments.plan import Plan, Row
 
 _WIDTH = 80
-_WIDTHS = (16, 16, 5, 7, 10, 9, 10, 7)
+_WIDTHS = (16, 15, 5, 7, 10, 10, 10, 7)
 _HEADS = ("model", "strategy", "at", "runs", "calls", "at most", "if cached", "paper")
 _LEFT = 2
 _WHY = (
