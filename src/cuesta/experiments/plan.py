@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from cuesta.core.errors import UnknownModelError
 from cuesta.core.prices import PriceBook
@@ -12,7 +13,7 @@ from cuesta.experiments.choice import Choice, Setting
 from cuesta.experiments.needs import Need
 from cuesta.experiments.perform import Task, run_of
 from cuesta.experiments.record import NATIVE, Cell
-from cuesta.experiments.running import GateOptions, OpenGate
+from cuesta.experiments.running import GateOptions
 from cuesta.experiments.scaffolds.registry import SCAFFOLDS
 from cuesta.experiments.spec import WITHOUT_THRESHOLD, Block, Spec
 from cuesta.experiments.tasksets import TASK_SETS
@@ -153,13 +154,11 @@ def _commands(
         cell = Cell(
             block.scaffold, model, strategy, threshold, block.seeds[0], block.task_set, task
         )
-        run = run_of(Task(spec, block, cell, 1, spec.folder, _NO_GATE, None, book))
+        run = run_of(Task(spec, block, cell, 1, spec.folder, _no_gate, None, book))
         for line in SCAFFOLDS[block.scaffold].describe(run):
             yield line.replace(str(spec.folder.resolve()), _RESULTS)
 
 
-def _no_gate(options: GateOptions) -> object:
-    raise NotImplementedError(options)
-
-
-_NO_GATE: OpenGate = _no_gate  # type: ignore[assignment]
+def _no_gate(options: GateOptions) -> NoReturn:
+    """Stand for a proxy in a run that is only described, which starts none."""
+    raise AssertionError(f"a plan starts nothing: {options}")

@@ -17,7 +17,6 @@ LiteLLM's own callbacks can change a call's messages in the proxy alone: in a pr
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any, Unpack
 
 import litellm
@@ -26,6 +25,7 @@ from litellm.integrations.custom_logger import CustomLogger
 from cuesta.core.errors import ConfigError
 from cuesta.exchange.options import CompactionOptions
 from cuesta.integrations.base import Adapter, Chosen
+from cuesta.integrations.thinking import bare
 
 _DIALECTS = {
     "completion": "openai_chat",
@@ -41,7 +41,6 @@ _MEMBERS = (
     "previous_response_id",
 )  # fmt: skip
 """What of a call is on the wire and tells what kind of request it is."""
-_THINKING = frozenset({"thinking_blocks", "reasoning_content"})
 
 
 class Cliffs(CustomLogger):  # type: ignore[misc, unused-ignore]  # an optional package
@@ -99,17 +98,9 @@ class Cliffs(CustomLogger):  # type: ignore[misc, unused-ignore]  # an optional 
             return call
         where = "input" if dialect == "openai_responses" else "messages"
         kept = sent[where]
-        if dialect == "openai_chat" and plan is not None and plan.cliffs[-1].strip:
-            before = {id(message) for message in call[where][: plan.cliffs[-1].messages]}
-            kept = [_bare(message) if id(message) in before else message for message in kept]
+        if dialect == "openai_chat":
+            kept = bare(call[where], kept, plan)
         return {**call, where: kept}
-
-
-def _bare(message: Any) -> Any:  # noqa: ANN401 - a message as LiteLLM takes it
-    """Return a message without the thinking that LiteLLM carries beside its text."""
-    if not isinstance(message, Mapping) or _THINKING.isdisjoint(message):
-        return message
-    return {key: value for key, value in message.items() if key not in _THINKING}
 
 
 def _served(name: object) -> object:

@@ -13,6 +13,7 @@ of the kept turns, all of it, at the cliff.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from dataclasses import replace
 from operator import sub
@@ -31,7 +32,7 @@ BILLED_SHARE = 0.8
 _FOREIGN = "the last turn was answered behind other bytes"
 
 
-class Walk:
+class Walk(ABC):
     """One walk over one case. A strategy says what falls at a border, and what a forced one folds.
 
     Args:
@@ -54,6 +55,7 @@ class Walk:
         self.pinned = case.transcript.turns.sums.pinned
         self.pinned_thinking = case.transcript.turns.sums.pinned_thinking
 
+    @abstractmethod
     def falls(
         self, cliffs: list[Cliff], border: int, size: int, threshold: int
     ) -> tuple[Cliff | None, str]:
@@ -65,7 +67,6 @@ class Walk:
             size: What would be sent under them, in estimated tokens.
             threshold: In force, in tokens; 0 where none is fixed yet.
         """
-        raise NotImplementedError
 
     def forced_cut(self, cliffs: list[Cliff], threshold: int, why: str) -> int:
         """Return the first turn that a cliff keeps which must fall at the end of the conversation.

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cuesta.experiments.needs import Need
 from cuesta.experiments.record import NATIVE
-from cuesta.experiments.running import Performed, Run
+from cuesta.experiments.running import Run
 from cuesta.experiments.scaffolds import harbor
-from cuesta.experiments.scaffolds.external import Plan, perform
+from cuesta.experiments.scaffolds.external import Plan
 
 if TYPE_CHECKING:
     from cuesta.experiments.models import Endpoint
@@ -27,7 +26,7 @@ _WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 _OFF = "DISABLE_AUTO_COMPACT"
 
 
-class ClaudeCode:
+class ClaudeCode(harbor.ByHarbor):
     """See `running.Scaffold`."""
 
     name = "claude-code"
@@ -37,30 +36,13 @@ class ClaudeCode:
         del block
         return harbor.needs(endpoint, anthropic=True)
 
-    def tasks(self, block: Block, folder: Path) -> tuple[str, ...]:
-        """Return the set's tasks, by Harbor."""
-        return harbor.tasks(block, folder)
-
-    def describe(self, run: Run) -> tuple[str, ...]:
-        """Return the command of a run."""
-        return self._plan(run).shown()
-
-    def perform(self, run: Run) -> Performed:
-        """Run one task."""
-        return perform(run, self._plan(run))
-
-    def _plan(self, run: Run) -> Plan:
+    def plan(self, run: Run) -> Plan:
+        """See `External.plan`."""
         native = run.cell.strategy == NATIVE
-        return Plan(
-            agent=lambda url: (self._agent(run, harbor.from_container(url)),),
-            check=(),
-            resolved=lambda: harbor.resolved(run),
-            sessions=lambda: harbor.sessions(run),
-            out_of_time=lambda: harbor.out_of_time(run),
-            adapter=False,
+        return replace(
+            harbor.plan_of(run, lambda url: self._agent(run, harbor.from_container(url))),
             host=harbor.host(),
             window=(native and run.cell.threshold) or run.window,
-            packages=("harbor",),
         )
 
     def _agent(self, run: Run, url: str) -> Command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -108,6 +109,22 @@ class Plan:
     def shown(self) -> tuple[str, ...]:
         """Return the commands as a person would type them."""
         return tuple(command.shown() for command in (*self.agent(PLACE), *self.check))
+
+
+class External(ABC):
+    """A scaffold that is a program of its own; see `running.Scaffold`."""
+
+    @abstractmethod
+    def plan(self, run: Run) -> Plan:
+        """Return how a run is done."""
+
+    def describe(self, run: Run) -> tuple[str, ...]:
+        """Return the commands of a run."""
+        return self.plan(run).shown()
+
+    def perform(self, run: Run) -> Performed:
+        """Do one run, and check it; see `running.Scaffold`."""
+        return perform(run, self.plan(run))
 
 
 def perform(run: Run, plan: Plan) -> Performed:

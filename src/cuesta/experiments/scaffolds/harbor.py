@@ -11,14 +11,14 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cuesta.core.errors import ConfigError, CuestaError
 from cuesta.experiments.needs import Need, docker, program
 from cuesta.experiments.running import LOOPBACK, Run
-from cuesta.experiments.scaffolds.external import model_needs, secret
+from cuesta.experiments.scaffolds.external import External, Plan, model_needs, secret
 from cuesta.experiments.scaffolds.process import Command, execute
 from cuesta.experiments.tasksets import TASK_SETS
 
@@ -55,6 +55,33 @@ def tasks(block: Block, folder: Path) -> tuple[str, ...]:
         except CuestaError as error:
             raise ConfigError(f"the tasks of {block.task_set} cannot be fetched: {error}") from None
     return tuple(sorted(path.parent.name for path in place.glob("**/task.toml")))
+
+
+class ByHarbor(External):
+    """A scaffold that Harbor runs and checks; see `running.Scaffold`."""
+
+    def tasks(self, block: Block, folder: Path) -> tuple[str, ...]:
+        """Return the set's tasks, by Harbor."""
+        return tasks(block, folder)
+
+
+def plan_of(run: Run, agent: Callable[[str], Command]) -> Plan:
+    """Return how Harbor does a run whose agent works on this machine and compacts nothing itself.
+
+    Args:
+        run: The run.
+        agent: The command that lets the agent work, from the proxy's address.
+    """
+    return Plan(
+        agent=lambda url: (agent(url),),
+        check=(),
+        resolved=lambda: resolved(run),
+        sessions=lambda: sessions(run),
+        out_of_time=lambda: out_of_time(run),
+        adapter=False,
+        window=run.window,
+        packages=("harbor",),
+    )
 
 
 def command(run: Run, url: str, agent: str, model: str, options: dict[str, object]) -> Command:

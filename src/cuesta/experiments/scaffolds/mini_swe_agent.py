@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from cuesta.core.errors import ConfigError
 from cuesta.experiments.needs import Need, docker, package
-from cuesta.experiments.running import Performed, Run
+from cuesta.experiments.running import Run
 from cuesta.experiments.scaffolds.external import (
+    External,
     Plan,
     adapter_need,
     by_adapter,
     model_needs,
-    perform,
     secret,
 )
 from cuesta.experiments.scaffolds.process import Command
@@ -38,7 +38,7 @@ _USUAL = "adapter"
 _RUN_ID = "cuesta"
 
 
-class MiniSweAgent:
+class MiniSweAgent(External):
     """See `running.Scaffold`."""
 
     name = "mini-swe-agent"
@@ -67,15 +67,8 @@ class MiniSweAgent:
             raise ConfigError(f"the tasks of {block.task_set} cannot be fetched: {error}") from None
         return tuple(sorted(rows["instance_id"]))
 
-    def describe(self, run: Run) -> tuple[str, ...]:
-        """Return the commands of a run."""
-        return self._plan(run).shown()
-
-    def perform(self, run: Run) -> Performed:
-        """Run one instance, and evaluate its patch."""
-        return perform(run, self._plan(run))
-
-    def _plan(self, run: Run) -> Plan:
+    def plan(self, run: Run) -> Plan:
+        """See `External.plan`."""
         return Plan(
             agent=lambda url: (_agent(run, url),),
             check=(_evaluation(run),),

@@ -6,13 +6,13 @@ inside the SDK, for those who start it themselves.
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cuesta.experiments.needs import Need
-from cuesta.experiments.running import Performed, Run
+from cuesta.experiments.running import Run
 from cuesta.experiments.scaffolds import harbor
-from cuesta.experiments.scaffolds.external import Plan, perform
+from cuesta.experiments.scaffolds.external import Plan
 
 if TYPE_CHECKING:
     from cuesta.experiments.models import Endpoint
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _AGENT = "openhands-sdk"
 
 
-class OpenHands:
+class OpenHands(harbor.ByHarbor):
     """See `running.Scaffold`."""
 
     name = "openhands"
@@ -31,31 +31,14 @@ class OpenHands:
         del block
         return harbor.needs(endpoint)
 
-    def tasks(self, block: Block, folder: Path) -> tuple[str, ...]:
-        """Return the set's tasks, by Harbor."""
-        return harbor.tasks(block, folder)
-
-    def describe(self, run: Run) -> tuple[str, ...]:
-        """Return the command of a run."""
-        return self._plan(run).shown()
-
-    def perform(self, run: Run) -> Performed:
-        """Run one task."""
-        return perform(run, self._plan(run))
-
-    def _plan(self, run: Run) -> Plan:
+    def plan(self, run: Run) -> Plan:
+        """See `External.plan`."""
         options: dict[str, object] = {"max_iterations": run.limits.steps}
         model = f"openai/{run.endpoint.name}"
-        return Plan(
-            agent=lambda url: (
-                harbor.command(run, f"{harbor.from_container(url)}/v1", _AGENT, model, options),
+        planned = harbor.plan_of(
+            run,
+            lambda url: harbor.command(
+                run, f"{harbor.from_container(url)}/v1", _AGENT, model, options
             ),
-            check=(),
-            resolved=lambda: harbor.resolved(run),
-            sessions=lambda: harbor.sessions(run),
-            out_of_time=lambda: harbor.out_of_time(run),
-            adapter=False,
-            host=harbor.host(),
-            window=run.window,
-            packages=("harbor",),
         )
+        return replace(planned, host=harbor.host())

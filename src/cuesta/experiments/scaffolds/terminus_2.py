@@ -6,14 +6,14 @@ window are free, so a threshold means a window that is as much larger.
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cuesta.experiments.needs import Need
 from cuesta.experiments.record import NATIVE
-from cuesta.experiments.running import Performed, Run
+from cuesta.experiments.running import Run
 from cuesta.experiments.scaffolds import harbor
-from cuesta.experiments.scaffolds.external import Plan, adapter_need, by_adapter, perform
+from cuesta.experiments.scaffolds.external import Plan, adapter_need, by_adapter
 
 if TYPE_CHECKING:
     from cuesta.experiments.models import Endpoint
@@ -27,7 +27,7 @@ _FREE = 8_000
 _LONGEST_ANSWER = 65_536
 
 
-class Terminus2:
+class Terminus2(harbor.ByHarbor):
     """See `running.Scaffold`."""
 
     name = "terminus-2"
@@ -36,29 +36,13 @@ class Terminus2:
         """Return Harbor, Docker, the key, and Cuesta's adapter."""
         return (*harbor.needs(endpoint), *adapter_need(block, _USUAL, ADAPTER))
 
-    def tasks(self, block: Block, folder: Path) -> tuple[str, ...]:
-        """Return the set's tasks, by Harbor."""
-        return harbor.tasks(block, folder)
-
-    def describe(self, run: Run) -> tuple[str, ...]:
-        """Return the command of a run."""
-        return self._plan(run).shown()
-
-    def perform(self, run: Run) -> Performed:
-        """Run one task."""
-        return perform(run, self._plan(run))
-
-    def _plan(self, run: Run) -> Plan:
-        return Plan(
-            agent=lambda url: (self._agent(run, url),),
-            check=(),
-            resolved=lambda: harbor.resolved(run),
-            sessions=lambda: harbor.sessions(run),
-            out_of_time=lambda: harbor.out_of_time(run),
+    def plan(self, run: Run) -> Plan:
+        """See `External.plan`."""
+        return replace(
+            harbor.plan_of(run, lambda url: self._agent(run, url)),
             adapter=by_adapter(run, _USUAL),
             window=_window(run),
             harness=self.name,
-            packages=("harbor",),
         )
 
     def _agent(self, run: Run, url: str) -> Command:
