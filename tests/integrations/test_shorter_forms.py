@@ -53,3 +53,16 @@ def test_a_history_without_turns_has_no_shorter_form():
     adapter = Adapter(CompactionOptions(threshold=8000))
     assert adapter.fold(request, refused=True) is request
     assert adapter.failures == 0
+
+
+def test_a_window_below_the_threshold_is_lived_with_however_long_it_goes_on():
+    adapter = Adapter(CompactionOptions(threshold=100_000))
+    for turns in range(1, 200):
+        request = _request(turns)
+        sent = adapter.fold(request)
+        while _size(sent) > 20_000:
+            shorter = adapter.fold(request, refused=True)
+            assert shorter is not request, f"no way on at turn {turns}"
+            sent = shorter
+    assert adapter.cliffs > 4
+    assert adapter.failures == 0

@@ -146,9 +146,7 @@ class Compactor:
         A cliff falls where none is in force; one in force is made anew by a harsher policy.
         """
         now = self._run(self._planner.plan(Attempt(body, read_only=True, turn=True)))
-        rung = now.rung + 1 if now.cliffs else 0
-        if rung >= self._planner.rungs:
-            return None
+        rung = self._planner.rung_below(now)
         demand = Refusal.OVERFLOW.value
         attempt = Attempt(body, read_only=True, rung=rung, demand=demand, turn=True)
         planned = self._run(self._planner.plan(attempt))

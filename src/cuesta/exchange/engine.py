@@ -226,12 +226,8 @@ class Engine:
         return plan
 
     def _shorter_form(self, visit: _Visit, plan: Plan) -> Generator[Command, Event, Plan | None]:
-        """Go one rung down the ladder, from the original transcript.
-
-        The lowest rung is used again: what has grown since its last cliff can still be dropped.
-        """
-        lowest = self._planners[visit.claim.dialect].rungs - 1
-        visit.rung = min(plan.rung + 1, lowest) if plan.cliffs else visit.rung
+        """Go one rung down the ladder, from the original transcript."""
+        visit.rung = self._planners[visit.claim.dialect].rung_below(plan)
         again = yield from self._plan(visit)
         return again if again.sent_tokens < plan.sent_tokens else None
 

@@ -130,10 +130,12 @@ class Planner:
             3 << 20, lambda rendered: len(rendered.text) + 200
         )
 
-    @property
-    def rungs(self) -> int:
-        """How many policies the ladder has."""
-        return len(self._ladder)
+    def rung_below(self, plan: Plan) -> int:
+        """Return the rung to plan with where the form of a plan is too long.
+
+        The lowest one is used again: what has grown since its last cliff can still be dropped.
+        """
+        return min(plan.rung + 1, len(self._ladder) - 1) if plan.cliffs else 0
 
     def binds_thinking(self, attempt: Attempt, model: str) -> bool:
         """Tell whether a model is taken to refuse thinking produced behind another prefix."""
